@@ -1,0 +1,236 @@
+#include "link.h"
+
+#include <stdlib.h>
+#include <sys/queue.h>
+
+#include "fd.h"
+
+struct queued {
+	STAILQ_ENTRY(queued) next;
+	struct packet        packet;
+};
+
+struct link {
+	struct ev_loop        *loop;
+	int                    fd; /* owned */
+	unsigned               from;
+	const struct link_ops *ops;
+	void                  *arg;
+	ev_io                  reading; /* runs unless paused or gone */
+	ev_io                  writing; /* runs while the queue is not empty */
+	STAILQ_HEAD(, queued)  queue;
+	size_t                 queued;
+	bool                   gone;   /* on_gone has been called */
+	bool                  *closed; /* set by link_close while a callback of ours is running */
+};
+
+/* Every link of the loop receives here: a message is handled before the next is read. */
+static struct chan_in in;
+
+static void
+link_gone(struct link *l, const struct err *why)
+{
+	if (l->gone)
+		return;
+	l->gone = true;
+	ev_io_stop(l->loop, &l->reading);
+	ev_io_stop(l->loop, &l->writing);
+	l->ops->on_gone(l->arg, why);
+}
+
+/* One packet; false when reading is over for now. */
+static bool
+receive(struct link *l)
+{
+	struct err e = { 0 };
+	struct msg m;
+	bool       closed = false;
+	int        r = chan_recv(l->fd, &in, &m, l->from, &e);
+
+	if (r == 1)
+		return false;
+	if (r != 0) {
+		msg_clear(&m);
+		link_gone(l, &e);
+		return false;
+	}
+	l->closed = &closed;
+	l->ops->on_msg(l->arg, &m);
+	msg_clear(&m);
+	if (closed)
+		return false;
+	l->closed = NULL;
+	return ev_is_active(&l->reading);
+}
+
+static void
+on_readable(struct ev_loop *loop, ev_io *w, int revents)
+{
+	struct link *l = w->data;
+
+	(void)loop;
+	(void)revents;
+	for (int i = 0; i < LIM_LINK_BURST; i++)
+		if (!receive(l))
+			return;
+}
+
+static void
+queue_pop(struct link *l)
+{
+	struct queued *q = STAILQ_FIRST(&l->queue);
+
+	STAILQ_REMOVE_HEAD(&l->queue, next);
+	l->queued--;
+	packet_clear(&q->packet);
+	free(q);
+}
+
+static void
+on_writable(struct ev_loop *loop, ev_io *w, int revents)
+{
+	struct link *l = w->data;
+	struct err   e = { 0 };
+
+	(void)revents;
+	while (!STAILQ_EMPTY(&l->queue)) {
+		int r = chan_send(l->fd, &STAILQ_FIRST(&l->queue)->packet, &e);
+		if (r == 1)
+			return;
+		if (r == -1) {
+			link_gone(l, &e);
+			return;
+		}
+		queue_pop(l);
+	}
+	ev_io_stop(loop, w);
+}
+
+struct link *
+link_open(struct ev_loop *loop, int fd, unsigned from, const struct link_ops *ops, void *arg, struct err *e)
+{
+	struct link *l = calloc(1, sizeof(*l));
+
+	if (l == NULL) {
+		err_set(e, E_SYS, "no memory for a link");
+		return NULL;
+	}
+	l->loop = loop;
+	l->fd = fd;
+	l->from = from;
+	l->ops = ops;
+	l->arg = arg;
+	STAILQ_INIT(&l->queue);
+	ev_io_init(&l->reading, on_readable, fd, EV_READ);
+	ev_io_init(&l->writing, on_writable, fd, EV_WRITE);
+	l->reading.data = l->writing.data = l;
+	ev_io_start(loop, &l->reading);
+	return l;
+}
+
+/* The socket did not take it now. */
+static int
+enqueue(struct link *l, struct packet *p, struct err *e)
+{
+	struct queued *q;
+
+	if (l->queued >= LIM_LINK_QUEUE)
+		return err_set(e, E_BUSY, "%zu messages wait for a process that does not read", l->queued);
+	if ((q = calloc(1, sizeof(*q))) == NULL)
+		return err_set(e, E_SYS, "no memory for a queued message");
+	q->packet = *p;
+	*p = (struct packet){ 0 };
+	STAILQ_INSERT_TAIL(&l->queue, q, next);
+	l->queued++;
+	ev_io_start(l->loop, &l->writing);
+	return 0;
+}
+
+/* Takes the packet.  A send error is not told here: the loop sees the peer go. */
+static int
+dispatch(struct link *l, struct packet *p, struct err *e)
+{
+	int r = 1;
+
+	if (l->gone)
+		r = err_set(e, E_CRASH, "the process at the other end is gone");
+	else if (STAILQ_EMPTY(&l->queue))
+		r = chan_send(l->fd, p, e);
+	if (r == 1)
+		r = enqueue(l, p, e);
+	packet_clear(p);
+	return r;
+}
+
+int
+link_send(struct link *l, enum msg_type t, uint64_t id, uint64_t conn, const void *body, struct err *e)
+{
+	struct packet p = { 0 };
+
+	if (msg_encode(&p, t, id, conn, body, e) == -1) {
+		packet_clear(&p);
+		return -1;
+	}
+	return dispatch(l, &p, e);
+}
+
+int
+link_reply(struct link *l, enum msg_type t, uint64_t id, uint64_t conn, const void *body, struct err *e)
+{
+	struct packet p = { 0 };
+
+	if (msg_encode_reply(&p, t, id, conn, body, e) == -1) {
+		packet_clear(&p);
+		return -1;
+	}
+	return dispatch(l, &p, e);
+}
+
+int
+link_fail(struct link *l, uint64_t id, uint64_t conn, const struct err *why, struct err *e)
+{
+	struct packet p = { 0 };
+
+	if (msg_encode_error(&p, id, conn, why, e) == -1) {
+		packet_clear(&p);
+		return -1;
+	}
+	return dispatch(l, &p, e);
+}
+
+void
+link_pause(struct link *l)
+{
+	ev_io_stop(l->loop, &l->reading);
+}
+
+void
+link_resume(struct link *l)
+{
+	if (!l->gone)
+		ev_io_start(l->loop, &l->reading);
+}
+
+size_t
+link_queued(const struct link *l)
+{
+	return l->queued;
+}
+
+void
+link_close(struct link **lp)
+{
+	struct link *l = *lp;
+
+	if (l == NULL)
+		return;
+	*lp = NULL;
+	if (l->closed != NULL)
+		*l->closed = true;
+	ev_io_stop(l->loop, &l->reading);
+	ev_io_stop(l->loop, &l->writing);
+	while (!STAILQ_EMPTY(&l->queue))
+		queue_pop(l);
+	fd_close(&l->fd);
+	free(l);
+}

@@ -1,0 +1,17 @@
+/* What encode.c and decode.c must agree on, and nobody else needs. */
+#ifndef PROTO_WIRE_H
+#define PROTO_WIRE_H
+
+enum {
+	EXT_BLOB = 1, /* u8 descriptor index, u64 offset, u64 length, big endian */
+	EXT_FD = 2,   /* u8 descriptor index */
+	EXT_BLOB_SIZE = 17,
+};
+
+/* How every K_LIST field is laid out. */
+struct list {
+	size_t n;
+	void  *v;
+};
+
+#endif
