@@ -1,6 +1,7 @@
 #include "buf.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,10 @@ buf_reserve(struct buf *b, size_t n)
 	if (n <= b->cap - b->len)
 		return 0;
 
+	if (n > SIZE_MAX / 4 - b->len) { /* or doubling would wrap, and never end */
+		b->failed = true;
+		return -1;
+	}
 	size_t cap = b->cap ? b->cap : FIRST_CAP;
 	while (cap - b->len < n)
 		cap *= 2;

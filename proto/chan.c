@@ -9,7 +9,7 @@
 #include "fd.h"
 #include "memfd.h"
 
-enum { FDS = LIM_PACKET_FDS + 1 }; /* the spilled message itself may be one more */
+enum { FDS = LIM_PACKET_FDS + 2 }; /* the spilled message itself may be one more; and one too many is seen */
 
 static const char SPILLED = (char)0xc0; /* MessagePack nil: no message of ours is that */
 
@@ -146,14 +146,20 @@ chan_recv(int fd, struct chan_in *in, struct msg *m, unsigned from, struct err *
 		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)
 	};
 	ssize_t n = recvmsg(fd, &h, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	/* told once by a peer that left our messages unread; its own last ones are behind it */
+	if (n == -1 && errno == ECONNRESET)
+		n = recvmsg(fd, &h, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	if (n == -1 && (errno == EAGAIN || errno == EINTR))
 		return 1;
-	if (n == 0 || (n == -1 && errno == ECONNRESET))
-		return 2;
 	if (n == -1)
 		return err_sys(e, "receive a message");
 
 	size_t nfds = take_fds(&h, fds);
+	if (n == 0) { /* the end, or an empty packet: that can carry descriptors */
+		while (nfds > 0)
+			close(fds[--nfds]);
+		return 2;
+	}
 	bool   spilled = n == 1 && in->bytes[0] == SPILLED && nfds > 0;
 	if ((h.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || nfds > LIM_PACKET_FDS + (size_t)spilled) {
 		while (nfds > 0)

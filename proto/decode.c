@@ -18,6 +18,7 @@
 struct dec {
 	struct msg *m;
 	struct err *e;
+	unsigned    named; /* descriptors that a field has named already, a bit each */
 };
 
 static const char *
@@ -203,16 +204,25 @@ get_enum(struct dec *d, const struct field *f, const msgpack_object *o, int *out
 	return err_set(d->e, E_INVALID, "'%s' should be %s", log_escape(o->via.str.ptr, o->via.str.size), list);
 }
 
+/* Each is named once: who takes it for one field would close it under another. */
+static int
+named_fd(struct dec *d, unsigned i)
+{
+	if (i >= d->m->nfds)
+		return err_set(d->e, E_PROTO, "descriptor %u did not come with the message", i);
+	if (d->named & 1U << i)
+		return err_set(d->e, E_PROTO, "descriptor %u is named twice", i);
+	d->named |= 1U << i;
+	return d->m->fds[i];
+}
+
 static int
 get_fd(struct dec *d, const msgpack_object *o, int *out)
 {
 	if (o->type != MSGPACK_OBJECT_EXT || o->via.ext.type != EXT_FD || o->via.ext.size != 1)
 		return wrong(d, "a descriptor", o);
-	unsigned i = (unsigned char)o->via.ext.ptr[0];
-	if (i >= d->m->nfds)
-		return err_set(d->e, E_PROTO, "descriptor %u did not come with the message", i);
-	*out = d->m->fds[i];
-	return 0;
+	*out = named_fd(d, (unsigned char)o->via.ext.ptr[0]);
+	return *out == -1 ? -1 : 0;
 }
 
 /* The file must be sealed and really as long as the message says. */
@@ -223,19 +233,19 @@ get_blob_beside(struct dec *d, const msgpack_object *o, struct blob *out)
 
 	if (o->via.ext.type != EXT_BLOB || o->via.ext.size != EXT_BLOB_SIZE)
 		return wrong(d, "bytes", o);
-	unsigned i = (unsigned char)o->via.ext.ptr[0];
 	memcpy(&offset, o->via.ext.ptr + 1, 8);
 	memcpy(&len, o->via.ext.ptr + 9, 8);
 	offset = be64toh(offset);
 	len = be64toh(len);
-	if (i >= d->m->nfds)
-		return err_set(d->e, E_PROTO, "descriptor %u did not come with the message", i);
-	int64_t size = memfd_sealed_size(d->m->fds[i], d->e);
+	int fd = named_fd(d, (unsigned char)o->via.ext.ptr[0]);
+	if (fd == -1)
+		return -1;
+	int64_t size = memfd_sealed_size(fd, d->e);
 	if (size == -1)
 		return -1;
 	if (offset > (uint64_t)size || len > (uint64_t)size - offset)
 		return err_set(d->e, E_PROTO, "a payload is shorter than its message says");
-	*out = (struct blob){ .len = len, .fd = d->m->fds[i], .offset = offset };
+	*out = (struct blob){ .len = len, .fd = fd, .offset = offset };
 	return 0;
 }
 
@@ -428,12 +438,14 @@ get_envelope(struct dec *d, const msgpack_object *o, unsigned from)
 		return err_set(d->e, E_PROTO, "message type: expected 0, 1 or 2");
 	m->envelope = (enum envelope)v[0].via.u64;
 	size_t base = m->envelope == ENV_NOTICE ? 3 : 4;
-	if (o->via.array.size < base || o->via.array.size > base + !(from & FROM_CLIENT))
+	if (o->via.array.size < base || o->via.array.size > base + (from != FROM_CLIENT))
 		return err_set(d->e, E_PROTO, "message has %u elements, expected %zu", o->via.array.size, base);
 	if (m->envelope != ENV_NOTICE && get_id(d, &v[1], "request id", &m->id) == -1)
 		return -1;
 	if (o->via.array.size > base && get_id(d, &v[base], "connection id", &m->conn) == -1)
 		return -1;
+	if (m->envelope == ENV_REPLY && !(from & ~(FROM_CLIENT | FROM_FILE)))
+		return err_set(d->e, E_PROTO, "a reply, and nothing was asked");
 	if (m->envelope == ENV_REPLY)
 		return get_reply(d, &v[2], &v[3]);
 	return get_call(d, &v[base - 2], &v[base - 1], from);
@@ -442,12 +454,13 @@ get_envelope(struct dec *d, const msgpack_object *o, unsigned from)
 int
 msg_decode(struct msg *m, const void *bytes, size_t n, const int *fds, size_t nfds, unsigned from, struct err *e)
 {
-	struct dec     d = { m, e };
+	struct dec     d = { .m = m, .e = e };
 	struct mp_scan scan = { 0 };
 	size_t         off = 0;
 
 	*m = (struct msg){ .nfds = nfds };
-	memcpy(m->fds, fds, nfds * sizeof(*fds));
+	for (size_t i = 0; i < nfds; i++)
+		m->fds[i] = fds[i];
 	msgpack_unpacked_init(&m->unpacked);
 	if (mp_scan(&scan, bytes, n, n > 0 ? n : 1) != MP_WHOLE)
 		return err_set(e, E_PROTO, "not a whole MessagePack value");
@@ -461,7 +474,7 @@ msg_decode(struct msg *m, const void *bytes, size_t n, const int *fds, size_t nf
 int
 msg_expect(struct msg *m, enum msg_type t, struct err *e)
 {
-	struct dec d = { m, e };
+	struct dec d = { .m = m, .e = e };
 
 	return get_body(&d, t, m->result);
 }

@@ -11,6 +11,26 @@ static const char *const wire_names[] = {
 #undef ERROR
 };
 
+/* Behind the first `used` characters; what does not fit is visibly cut. */
+static void
+put(struct err *e, size_t used, const char *fmt, va_list ap)
+{
+	size_t room = sizeof(e->text) - used;
+
+	if ((size_t)vsnprintf(e->text + used, room, fmt, ap) >= room)
+		memcpy(e->text + sizeof(e->text) - 4, "...", 4);
+}
+
+static void __attribute__((format(printf, 2, 3)))
+add(struct err *e, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	put(e, strlen(e->text), fmt, ap);
+	va_end(ap);
+}
+
 int
 err_set(struct err *e, enum err_code code, const char *fmt, ...)
 {
@@ -18,7 +38,7 @@ err_set(struct err *e, enum err_code code, const char *fmt, ...)
 
 	e->code = code;
 	va_start(ap, fmt);
-	vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	put(e, 0, fmt, ap);
 	va_end(ap);
 	return -1;
 }
@@ -31,10 +51,9 @@ err_sys(struct err *e, const char *fmt, ...)
 
 	e->code = E_SYS;
 	va_start(ap, fmt);
-	vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	put(e, 0, fmt, ap);
 	va_end(ap);
-	size_t used = strlen(e->text);
-	snprintf(e->text + used, sizeof(e->text) - used, ": %s", strerror(saved));
+	add(e, ": %s", strerror(saved));
 	errno = saved;
 	return -1;
 }
@@ -47,10 +66,9 @@ err_prefix(struct err *e, const char *fmt, ...)
 
 	memcpy(old, e->text, sizeof(old));
 	va_start(ap, fmt);
-	vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	put(e, 0, fmt, ap);
 	va_end(ap);
-	size_t used = strlen(e->text);
-	snprintf(e->text + used, sizeof(e->text) - used, ": %s", old);
+	add(e, ": %s", old);
 	return -1;
 }
 

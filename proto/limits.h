@@ -2,6 +2,8 @@
  * Every size, count and time that is not an operator's choice, with its reason.
  * What an operator may choose is in supervisor/config.def.
  */
+#include_next <limits.h> /* libc's own of that name, which some of its headers look for by ours */
+
 #ifndef PROTO_LIMITS_H
 #define PROTO_LIMITS_H
 
@@ -16,6 +18,7 @@
 #define LIM_LINK_QUEUE    16384       /* packets waiting for a peer that does not read: then it is stuck */
 #define LIM_LINK_BURST    32          /* packets handled before other watchers get their turn */
 #define LIM_DEPTH         16          /* nesting of a MessagePack value; ours need 5 */
+#define LIM_VALUES        (1UL << 20) /* values in one message: decoded each takes 24 bytes; a full list needs 600000 */
 
 /* Fields */
 #define LIM_NAME          128         /* a session's name: also a log field and a table column */
@@ -44,6 +47,7 @@
 #define LIM_CONN_HIGH     (4 * MIB)   /* from here on its requests are not read */
 #define LIM_FRAME_SEC     10.0        /* from the first byte of a frame to its last */
 #define LIM_HELLO_SEC     10.0        /* from connecting to the first whole frame */
+#define LIM_STALL_SEC     30.0        /* output waits and the client takes not one byte */
 
 /* Life of processes */
 #define LIM_BUILD_SEC     20.0        /* until a sandbox is ready; thousands of times the usual */

@@ -1,5 +1,6 @@
 #include "link.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/queue.h>
 
@@ -97,7 +98,8 @@ on_writable(struct ev_loop *loop, ev_io *w, int revents)
 		int r = chan_send(l->fd, &STAILQ_FIRST(&l->queue)->packet, &e);
 		if (r == 1)
 			return;
-		if (r == -1) {
+		/* a peer that died may have last words for us: reading finds them, then the end */
+		if (r == -1 && errno != EPIPE && errno != ECONNRESET) {
 			link_gone(l, &e);
 			return;
 		}
@@ -146,9 +148,9 @@ enqueue(struct link *l, struct packet *p, struct err *e)
 	return 0;
 }
 
-/* Takes the packet.  A send error is not told here: the loop sees the peer go. */
-static int
-dispatch(struct link *l, struct packet *p, struct err *e)
+/* A peer that went is told by on_gone as well; both see the same end. */
+int
+link_send_packet(struct link *l, struct packet *p, struct err *e)
 {
 	int r = 1;
 
@@ -171,7 +173,7 @@ link_send(struct link *l, enum msg_type t, uint64_t id, uint64_t conn, const voi
 		packet_clear(&p);
 		return -1;
 	}
-	return dispatch(l, &p, e);
+	return link_send_packet(l, &p, e);
 }
 
 int
@@ -183,7 +185,7 @@ link_reply(struct link *l, enum msg_type t, uint64_t id, uint64_t conn, const vo
 		packet_clear(&p);
 		return -1;
 	}
-	return dispatch(l, &p, e);
+	return link_send_packet(l, &p, e);
 }
 
 int
@@ -195,7 +197,7 @@ link_fail(struct link *l, uint64_t id, uint64_t conn, const struct err *why, str
 		packet_clear(&p);
 		return -1;
 	}
-	return dispatch(l, &p, e);
+	return link_send_packet(l, &p, e);
 }
 
 void

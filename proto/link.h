@@ -33,6 +33,9 @@ int link_send(struct link *, enum msg_type, uint64_t id, uint64_t conn, const vo
 int link_reply(struct link *, enum msg_type, uint64_t id, uint64_t conn, const void *body, struct err *);
 int link_fail(struct link *, uint64_t id, uint64_t conn, const struct err *why, struct err *);
 
+/* The same for a message encoded earlier.  Takes the packet in any case. */
+int link_send_packet(struct link *, struct packet *, struct err *);
+
 /* Stop and start reading: the way to push back. */
 void link_pause(struct link *);
 void link_resume(struct link *);

@@ -70,9 +70,12 @@ line_write(const char *line, size_t n)
 {
 	struct pollfd p = { .fd = STDERR_FILENO, .events = POLLOUT };
 
-	if (poll(&p, 1, 0) == 1 && (p.revents & POLLOUT) && write(STDERR_FILENO, line, n) == (ssize_t)n)
-		return;
-	dropped++;
+	/* POLLERR: nobody reads the pipe any more, and a write would be SIGPIPE */
+	if (poll(&p, 1, 0) == 1 && (p.revents & (POLLOUT | POLLERR)) == POLLOUT &&
+	    write(STDERR_FILENO, line, n) == (ssize_t)n)
+		dropped = 0;
+	else
+		dropped++;
 }
 
 void
@@ -87,7 +90,6 @@ log_at(enum log_level level, const char *fmt, ...)
 	size_t n = line_head(line, sizeof(line), level);
 	if (dropped > 0)
 		n += (size_t)snprintf(line + n, sizeof(line) - n, "log_lines_dropped=%lu ", dropped);
-	dropped = 0;
 	va_start(ap, fmt);
 	int more = vsnprintf(line + n, sizeof(line) - n, fmt, ap);
 	va_end(ap);

@@ -87,14 +87,18 @@ mp_scan(struct mp_scan *s, const void *bytes, size_t n, size_t most)
 		/* every value inside needs a byte at least: a count can not outgrow the message */
 		if (size > most - s->pos || values > most - s->pos - size)
 			return MP_HUGE;
+		if (values > LIM_VALUES - s->values)
+			return MP_HUGE;
 		if (size > n - s->pos)
 			return MP_MORE;
+		/* before anything moves: asked again, the answer must be the same */
+		if (values > 0 && s->depth == LIM_DEPTH)
+			return MP_BAD;
 		s->pos += size;
-		if (values > 0) {
-			if (s->depth == LIM_DEPTH)
-				return MP_BAD;
+		s->values += values;
+		if (values > 0)
 			s->left[s->depth++] = values;
-		} else if (value_done(s))
+		else if (value_done(s))
 			return MP_WHOLE;
 	}
 }

@@ -18,13 +18,14 @@ struct mp_scan {
 	size_t   pos;              /* bytes understood so far */
 	size_t   depth;            /* open arrays and maps */
 	uint64_t left[LIM_DEPTH];  /* values each of them still wants */
+	uint64_t values;           /* promised so far by all of them */
 };
 
 enum mp_verdict {
 	MP_MORE,  /* not whole yet */
 	MP_WHOLE, /* scan->pos is its length */
 	MP_BAD,   /* not MessagePack, or nested deeper than LIM_DEPTH */
-	MP_HUGE,  /* would be longer than most */
+	MP_HUGE,  /* would be longer than most, or hold more than LIM_VALUES */
 };
 
 /* Look at bytes[0..n); every call sees the same bytes again, and more behind them. */

@@ -107,6 +107,8 @@ msg_enum_name(enum msg_type t, const char *field, int value)
 	return "?";
 }
 
+static const char *no_strings[] = { NULL }; /* never written: an absent list ends in NULL too */
+
 void
 msg_defaults(enum msg_type t, void *body)
 {
@@ -143,6 +145,8 @@ msg_defaults(enum msg_type t, void *body)
 			msg_defaults(f->sub, at);
 			break;
 		case K_STRS:
+			((struct strs *)at)->v = no_strings;
+			break;
 		case K_PAIRS:
 		case K_LIST:
 			break;

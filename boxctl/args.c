@@ -1,0 +1,461 @@
+#include "args.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text.h"
+
+/* ---- values ---- */
+
+static const struct field *
+field_named(enum msg_type t, const char *name)
+{
+	const struct field *f = msg_def(t)->fields;
+
+	while (f->name != NULL && strcmp(f->name, name) != 0)
+		f++;
+	return f;
+}
+
+/* The limits are those of the message it goes into. */
+static int
+in_range(enum msg_type t, const char *field, double v, const char *text, struct err *e)
+{
+	const struct field *f = field_named(t, field);
+
+	if (v < (double)f->least || v > (double)f->most)
+		return err_set(e, E_INVALID, "'%s' is not in %ld..%lu", text_safe(text), f->least, f->most);
+	return 0;
+}
+
+static int
+number(const char *text, double *out, const char **rest, struct err *e)
+{
+	char *end;
+
+	errno = 0;
+	*out = strtod(text, &end);
+	if (end == text || errno != 0 || !isfinite(*out) || strchr(text, 'x') != NULL)
+		return err_set(e, E_INVALID, "'%s' is not a number", text_safe(text));
+	*rest = end;
+	return 0;
+}
+
+static int
+whole(enum msg_type t, const char *field, const char *text, uint64_t *out, struct err *e)
+{
+	const char *rest;
+	double      v;
+
+	if (number(text, &v, &rest, e) == -1)
+		return -1;
+	if (*rest != '\0' || v != floor(v))
+		return err_set(e, E_INVALID, "'%s' is not a whole number", text_safe(text));
+	if (in_range(t, field, v, text, e) == -1)
+		return -1;
+	*out = (uint64_t)v;
+	return 0;
+}
+
+/* Megabytes, or with a unit: 512, 512M, 512MiB, 2G, 1.5G. */
+static int
+megabytes(const char *field, const char *text, uint64_t *out, struct err *e)
+{
+	const char *rest;
+	double      v;
+
+	if (number(text, &v, &rest, e) == -1)
+		return -1;
+	switch (*rest) {
+	case 'T': case 't':
+		v *= 1024; /* fall through */
+	case 'G': case 'g':
+		v *= 1024; /* fall through */
+	case 'M': case 'm':
+		rest++;
+	}
+	if (rest[0] != '\0' && strcmp(rest, "B") != 0 && strcmp(rest, "iB") != 0)
+		return err_set(e, E_INVALID, "'%s' is not a size such as 512, 512M or 2G", text_safe(text));
+	if (v != floor(v))
+		return err_set(e, E_INVALID, "'%s' is not a whole number of megabytes", text_safe(text));
+	if (in_range(MSG_SPEC, field, v, text, e) == -1)
+		return -1;
+	*out = (uint64_t)v;
+	return 0;
+}
+
+static int
+one_of(enum msg_type t, const char *field, const char *text, int *out, struct err *e)
+{
+	const struct field *f = field_named(t, field);
+
+	for (int i = 0; f->names[i] != NULL; i++) {
+		if (strcmp(f->names[i], text) == 0) {
+			*out = i;
+			return 0;
+		}
+	}
+	return err_set(e, E_INVALID, "'%s' should be '%s' or '%s'", text_safe(text), f->names[0], f->names[1]);
+}
+
+/* ---- what each option sets ---- */
+
+static int
+set_socket(struct args *a, const char *v, struct err *e)
+{
+	(void)e;
+	a->socket = v;
+	return 0;
+}
+
+static int
+set_output(struct args *a, const char *v, struct err *e)
+{
+	a->json = strcmp(v, "json") == 0;
+	if (!a->json && strcmp(v, "table") != 0)
+		return err_set(e, E_INVALID, "'%s' should be 'table' or 'json'", text_safe(v));
+	return 0;
+}
+
+static int
+set_name(struct args *a, const char *v, struct err *e)
+{
+	if (v[0] == '\0' || strlen(v) > LIM_NAME)
+		return err_set(e, E_INVALID, "a name has 1 to %d bytes", LIM_NAME);
+	a->name = v;
+	return 0;
+}
+
+static int
+set_memory(struct args *a, const char *v, struct err *e)
+{
+	return megabytes("memory_mb", v, &a->spec.memory_mb, e);
+}
+
+static int
+set_workspace(struct args *a, const char *v, struct err *e)
+{
+	return megabytes("workspace_mb", v, &a->spec.workspace_mb, e);
+}
+
+static int
+set_cpus(struct args *a, const char *v, struct err *e)
+{
+	const char *rest;
+
+	if (number(v, &a->spec.cpus, &rest, e) == -1)
+		return -1;
+	if (*rest != '\0')
+		return err_set(e, E_INVALID, "'%s' is not a number of cores", text_safe(v));
+	return in_range(MSG_SPEC, "cpus", a->spec.cpus, v, e);
+}
+
+static int
+set_pids(struct args *a, const char *v, struct err *e)
+{
+	return whole(MSG_SPEC, "pids_limit", v, &a->spec.pids_limit, e);
+}
+
+static int
+set_idle(struct args *a, const char *v, struct err *e)
+{
+	return whole(MSG_SPEC, "idle_sec", v, &a->spec.idle_sec, e);
+}
+
+static int
+set_network(struct args *a, const char *v, struct err *e)
+{
+	int which;
+
+	if (one_of(MSG_SPEC, "network", v, &which, e) == -1)
+		return -1;
+	a->spec.network = (enum network)which;
+	return 0;
+}
+
+static int
+set_on_timeout(struct args *a, const char *v, struct err *e)
+{
+	int which;
+
+	if (one_of(MSG_EXEC, "on_timeout", v, &which, e) == -1)
+		return -1;
+	a->exec.on_timeout = (enum on_timeout)which;
+	return 0;
+}
+
+static int
+set_timeout(struct args *a, const char *v, struct err *e)
+{
+	const char *rest;
+	double      sec;
+
+	if (number(v, &sec, &rest, e) == -1)
+		return -1;
+	if (*rest != '\0' || sec < 0 || sec * 1000 > (double)LIM_TIMEOUT_MS)
+		return err_set(e, E_INVALID, "'%s' is not a number of seconds up to %lu", text_safe(v), LIM_TIMEOUT_MS / 1000);
+	a->exec.timeout_ms = (uint64_t)ceil(sec * 1000); /* a tiny time is not no timeout */
+	return 0;
+}
+
+static int
+set_workdir(struct args *a, const char *v, struct err *e)
+{
+	if (strlen(v) > LIM_PATH)
+		return err_set(e, E_INVALID, "the path is over %d bytes long", LIM_PATH);
+	a->exec.workdir = v;
+	return 0;
+}
+
+static int
+set_command(struct args *a, const char *v, struct err *e)
+{
+	if (v[0] == '\0' || strlen(v) > LIM_COMMAND)
+		return err_set(e, E_INVALID, "a command has 1 to %lu bytes", LIM_COMMAND);
+	a->exec.command = v;
+	return 0;
+}
+
+/* The last of two settings of one name counts, as in a shell. */
+static struct pair *
+env_slot(struct args *a, const char *name, size_t n)
+{
+	struct pair *v = (struct pair *)a->exec.env.v;
+
+	for (size_t i = 0; i < a->exec.env.n; i++)
+		if (strlen(v[i].name) == n && memcmp(v[i].name, name, n) == 0)
+			return &v[i];
+	v = realloc(v, (a->exec.env.n + 1) * sizeof(*v));
+	if (v == NULL)
+		return NULL;
+	v[a->exec.env.n] = (struct pair){ strndup(name, n), "" };
+	a->exec.env.v = v;
+	return &v[a->exec.env.n++];
+}
+
+/* NAME=VALUE; NAME alone passes our own value, and nothing when we have none. */
+static int
+set_env(struct args *a, const char *v, struct err *e)
+{
+	size_t      n = strcspn(v, "=");
+	const char *value = v[n] == '=' ? v + n + 1 : getenv(v);
+
+	if (n == 0)
+		return err_set(e, E_INVALID, "'%s' has no name", text_safe(v));
+	if (value == NULL)
+		return 0;
+	struct pair *slot = env_slot(a, v, n);
+	if (slot == NULL || slot->name == NULL)
+		return err_set(e, E_SYS, "no memory");
+	slot->value = value;
+	return 0;
+}
+
+/* Flags: each sets one thing, and cannot fail. */
+#define FLAG(f, target)                                            \
+	static int                                                 \
+	f(struct args *a, const char *v, struct err *e)            \
+	{                                                          \
+		(void)v;                                           \
+		(void)e;                                           \
+		a->target = true;                                  \
+		return 0;                                          \
+	}
+
+FLAG(set_help, help)
+FLAG(set_version, version)
+FLAG(set_persistent, spec.persistent)
+FLAG(set_stdin, send_stdin)
+FLAG(set_buffered, buffered)
+FLAG(set_force, force)
+FLAG(set_names_only, names_only)
+
+/* ---- the tables ---- */
+
+#define END_OF_TABLE { 0, NULL, NULL, NULL, NULL }
+
+const struct opt global_options[] = {
+	{ 'V', "version", NULL, "print the version", set_version },
+	END_OF_TABLE
+};
+
+const struct opt common_options[] = {
+	{ 'o', "output", "FORMAT", "table (default) or json", set_output },
+	{ 0, "socket", "PATH", "where boxd listens; also $BOXD_SOCKET", set_socket },
+	{ 'h', "help", NULL, "print this help", set_help },
+	END_OF_TABLE
+};
+
+const struct opt create_options[] = {
+	{ 0, "name", "NAME", "name of the session; boxd makes one if not given", set_name },
+	END_OF_TABLE
+};
+
+const struct opt spec_options[] = {
+	{ 0, "memory", "SIZE", "memory limit: 512 (MB), 512M, 2G", set_memory },
+	{ 0, "cpus", "N", "cpu limit in cores, such as 0.5", set_cpus },
+	{ 0, "pids", "N", "most processes and threads", set_pids },
+	{ 0, "workspace-size", "SIZE", "size of the private /workspace", set_workspace },
+	{ 0, "persistent", NULL, "never end it for being idle", set_persistent },
+	{ 0, "idle", "SECONDS", "end it after so long without a command", set_idle },
+	{ 0, "network", "off|on", "off (default): loopback only", set_network },
+	END_OF_TABLE
+};
+
+const struct opt exec_options[] = {
+	{ 'e', "env", "NAME[=VALUE]", "set a variable; without a value, pass our own", set_env },
+	{ 'w', "workdir", "DIR", "directory to run in; made if missing", set_workdir },
+	{ 't', "timeout", "SECONDS", "then kill the command; fractions allowed (default: none)", set_timeout },
+	{ 'i', "stdin", NULL, "send our standard input, up to 16 MiB", set_stdin },
+	{ 'c', "command", "STRING", "run STRING by 'sh -lc' instead of CMD", set_command },
+	{ 0, "on-timeout", "keep|drop", "drop: delete the session on timeout", set_on_timeout },
+	{ 0, "no-stream", NULL, "print the output after the command's end", set_buffered },
+	END_OF_TABLE
+};
+
+const struct opt rm_options[] = {
+	{ 'f', "force", NULL, "a session that is not there is no error", set_force },
+	END_OF_TABLE
+};
+
+const struct opt ps_options[] = {
+	{ 0, "names", NULL, NULL, set_names_only }, /* for completion */
+	END_OF_TABLE
+};
+
+/* ---- parsing ---- */
+
+void
+args_init(struct args *a)
+{
+	*a = (struct args){ .name = "" };
+	msg_defaults(MSG_SPEC, &a->spec);
+	msg_defaults(MSG_EXEC, &a->exec);
+	a->exec.timeout_ms = 0; /* a person waits, and has Ctrl-C */
+}
+
+void
+args_clear(struct args *a)
+{
+	for (size_t i = 0; i < a->exec.env.n; i++)
+		free((char *)a->exec.env.v[i].name);
+	free((struct pair *)a->exec.env.v);
+	free(a->v);
+	*a = (struct args){ 0 };
+}
+
+static const struct opt *
+find_opt(const struct opt *const groups[OPT_GROUPS], char letter, const char *name, size_t n)
+{
+	for (size_t g = 0; g < OPT_GROUPS && groups[g] != NULL; g++)
+		for (const struct opt *o = groups[g]; o->name != NULL; o++)
+			if (letter != 0 ? o->letter == letter : strlen(o->name) == n && memcmp(o->name, name, n) == 0)
+				return o;
+	return NULL;
+}
+
+static int
+apply(struct args *a, const struct opt *o, const char *value, struct err *e)
+{
+	if (o->set(a, value, e) == -1)
+		return err_prefix(e, "--%s", o->name);
+	return 0;
+}
+
+/* "--name value" or "--name=value"; the number of argv entries used. */
+static int
+parse_long(struct args *a, const struct opt *const groups[OPT_GROUPS], char **argv, struct err *e)
+{
+	const char       *word = argv[0] + 2;
+	size_t            n = strcspn(word, "=");
+	const struct opt *o = find_opt(groups, 0, word, n);
+	const char       *value = word[n] == '=' ? word + n + 1 : NULL;
+
+	if (o == NULL)
+		return err_set(e, E_INVALID, "unknown option '--%.*s'", (int)n, text_safe(word));
+	if (o->arg == NULL && value != NULL)
+		return err_set(e, E_INVALID, "--%s takes no value", o->name);
+	if (o->arg == NULL || value != NULL)
+		return apply(a, o, value, e) == -1 ? -1 : 1;
+	if (argv[1] == NULL)
+		return err_set(e, E_INVALID, "--%s needs a value: %s", o->name, o->arg);
+	return apply(a, o, argv[1], e) == -1 ? -1 : 2;
+}
+
+/* "-ab", "-t5" or "-t 5"; the number of argv entries used. */
+static int
+parse_short(struct args *a, const struct opt *const groups[OPT_GROUPS], char **argv, struct err *e)
+{
+	for (const char *p = argv[0] + 1; *p != '\0'; p++) {
+		const struct opt *o = find_opt(groups, *p, NULL, 0);
+
+		if (o == NULL)
+			return err_set(e, E_INVALID, "unknown option '-%s'", text_safe((char[]){ *p, '\0' }));
+		if (o->arg == NULL) {
+			if (apply(a, o, NULL, e) == -1)
+				return -1;
+			continue;
+		}
+		const char *value = p[1] != '\0' ? p + 1 : argv[1];
+		if (value == NULL)
+			return err_set(e, E_INVALID, "-%c needs a value: %s", *p, o->arg);
+		if (apply(a, o, value, e) == -1)
+			return -1;
+		return p[1] != '\0' ? 1 : 2;
+	}
+	return 1;
+}
+
+int
+args_parse(struct args *a, const struct opt *const groups[OPT_GROUPS], size_t mixed, int argc, char **argv, struct err *e)
+{
+	int i = 0;
+
+	free(a->v);
+	a->n = 0;
+	a->v = calloc((size_t)argc + 1, sizeof(*a->v));
+	if (a->v == NULL)
+		return err_set(e, E_SYS, "no memory");
+	while (i < argc) {
+		bool is_option = argv[i][0] == '-' && argv[i][1] != '\0';
+		int  used = 1;
+
+		if (is_option && strcmp(argv[i], "--") == 0) {
+			i++;
+			break;
+		}
+		if (!is_option && a->n == mixed)
+			break;
+		if (!is_option)
+			a->v[a->n++] = argv[i];
+		else if (argv[i][1] == '-')
+			used = parse_long(a, groups, argv + i, e);
+		else
+			used = parse_short(a, groups, argv + i, e);
+		if (used == -1)
+			return -1;
+		i += used;
+	}
+	int rest = i;
+	while (i < argc)
+		a->v[a->n++] = argv[i++];
+	return rest;
+}
+
+void
+args_print_options(const struct opt *o)
+{
+	for (; o->name != NULL; o++) {
+		char left[64], letter[8] = "    ";
+
+		if (o->help == NULL)
+			continue;
+		if (o->letter != 0)
+			snprintf(letter, sizeof(letter), "-%c, ", o->letter);
+		snprintf(left, sizeof(left), "%s--%s%s%s", letter, o->name, o->arg != NULL ? " " : "", o->arg != NULL ? o->arg : "");
+		printf("  %-28s %s\n", left, o->help);
+	}
+}

@@ -1,0 +1,64 @@
+/*
+ * The command line: options are rows of tables, one table per group, and every
+ * command names the groups it takes.  All of them write into one struct args.
+ */
+#ifndef BOXCTL_ARGS_H
+#define BOXCTL_ARGS_H
+
+#include <stdbool.h>
+
+#include "err.h"
+#include "msg.h"
+
+struct args {
+	/* every command */
+	const char *socket;
+	bool        json;
+	bool        help;
+	bool        version;
+
+	/* create, run */
+	const char     *name;
+	struct msg_spec spec;
+
+	/* exec, run: all but session, argv and stdin is filled in */
+	struct msg_exec exec;
+	bool            send_stdin;
+	bool            buffered;
+
+	/* one command each */
+	bool force;
+	bool names_only;
+
+	/* what is not an option */
+	const char **v; /* owned; NULL behind the last */
+	size_t       n;
+};
+
+struct opt {
+	char        letter; /* 0: it has none */
+	const char *name;   /* NULL ends a table */
+	const char *arg;    /* what its value is called; NULL: it takes none */
+	const char *help;   /* NULL: not shown */
+	int       (*set)(struct args *, const char *value, struct err *);
+};
+
+enum { OPT_GROUPS = 4 };
+
+extern const struct opt global_options[], common_options[], spec_options[], exec_options[], rm_options[], ps_options[],
+    create_options[];
+
+void args_init(struct args *);
+void args_clear(struct args *);
+
+/*
+ * Options may stand among the first `mixed` other words and before them; from the
+ * next word on, or behind "--", nothing is an option any more.  The number of argv
+ * entries used up, or -1: the text names the option.
+ */
+int args_parse(struct args *, const struct opt *const groups[OPT_GROUPS], size_t mixed, int argc, char **argv, struct err *);
+
+/* The options as --help shows them. */
+void args_print_options(const struct opt *);
+
+#endif

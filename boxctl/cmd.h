@@ -1,0 +1,67 @@
+/*
+ * What a command is, and what commands share.
+ */
+#ifndef BOXCTL_CMD_H
+#define BOXCTL_CMD_H
+
+#include "args.h"
+#include "client.h"
+
+enum {
+	EXIT_OK = 0,
+	EXIT_REFUSED = 1,   /* boxd answered with an error */
+	EXIT_USAGE = 2,
+	EXIT_TIMEOUT = 124,
+	EXIT_BOXD = 125,    /* boxd, or the way to it, failed */
+	EXIT_NOT_EXECUTABLE = 126,
+};
+
+struct cmd {
+	const char       *name;
+	const char       *alias; /* or NULL */
+	const char       *usage; /* what stands behind its name */
+	const char       *summary;
+	const char       *examples;
+	const struct opt *options[OPT_GROUPS];
+	size_t            mixed; /* words among which options may stand, see args_parse */
+	size_t            least, most; /* words */
+	int             (*run)(const struct args *);
+};
+
+extern const struct cmd commands[]; /* name NULL behind the last */
+
+const struct cmd *cmd_find(const char *name);
+
+/* "boxctl: ..." on standard error, made safe for a terminal. */
+void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* A wrong command line: EXIT_USAGE, after saying so. */
+int usage_error(const char *command, const struct err *);
+
+/* The socket these arguments mean. */
+const char *cmd_socket(const struct args *);
+
+/*
+ * Connect and ask once.  EXIT_OK: *reply and the connection await cmd_done; else
+ * the exit code, after saying why.
+ */
+int  cmd_ask(const struct args *, enum msg_type, const void *body, struct client *, struct msg *reply);
+void cmd_done(struct client *, struct msg *reply);
+
+int cmd_ping(const struct args *);
+int cmd_status(const struct args *);
+int cmd_ps(const struct args *);
+int cmd_create(const struct args *);
+int cmd_run(const struct args *);
+int cmd_exec(const struct args *);
+int cmd_inspect(const struct args *);
+int cmd_rm(const struct args *);
+int cmd_doctor(const struct args *);
+int cmd_help(const struct args *);
+int cmd_version(const struct args *);
+
+/* Help of one command on standard output. */
+void help_print(const struct cmd *);
+void help_overview(void);
+
+#endif

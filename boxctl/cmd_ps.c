@@ -1,0 +1,56 @@
+#include <stdio.h>
+
+#include "cmd.h"
+#include "render.h"
+#include "text.h"
+
+static void
+add_row(struct table *t, const struct msg_session_info *s)
+{
+	table_cell(t, PLAIN, "%s", s->session);
+	table_cell(t, render_state_colour(s->state), "%s", msg_enum_name(MSG_SESSION_INFO, "state", (int)s->state));
+	table_cell(t, PLAIN, "%s", text_duration(text_age_us(s->created_ms)));
+	table_cell(t, PLAIN, "%s", s->running > 0 ? "" : text_duration(text_age_us(s->last_used_ms)));
+	table_cell(t, PLAIN, "%lu", s->running);
+	table_cell(t, PLAIN, "%lu", s->execs);
+	table_cell(t, PLAIN, "%s", text_size(s->spec.memory_mb * MIB));
+	table_cell(t, PLAIN, "%s", text_double(s->spec.cpus));
+	table_cell(t, PLAIN, "%lu", s->spec.pids_limit);
+	table_cell(t, PLAIN, "%s", msg_enum_name(MSG_ISOLATION, "tier", (int)s->isolation.tier));
+}
+
+static void
+print_table(const struct msg_session_list *list)
+{
+	static const char *const heads[] = { "SESSION", "STATE", "AGE", "IDLE", "RUNNING", "EXECS", "MEM", "CPUS", "PIDS", "TIER", NULL };
+	struct table            *t = table_open(heads);
+
+	if (t == NULL)
+		return;
+	for (size_t i = 0; i < list->sessions.n; i++)
+		add_row(t, &list->sessions.v[i]);
+	table_print(t);
+	table_close(&t);
+}
+
+int
+cmd_ps(const struct args *a)
+{
+	struct msg_list ask;
+	struct client   c;
+	struct msg      reply;
+
+	msg_defaults(MSG_LIST, &ask);
+	int code = cmd_ask(a, MSG_LIST, &ask, &c, &reply);
+	if (code != EXIT_OK)
+		return code;
+	const struct msg_session_list *list = reply.body;
+	if (a->json)
+		render_print_json(render_json(MSG_SESSION_LIST, list));
+	else if (!a->names_only)
+		print_table(list);
+	for (size_t i = 0; a->names_only && !a->json && i < list->sessions.n; i++)
+		printf("%s\n", text_safe(list->sessions.v[i].session));
+	cmd_done(&c, &reply);
+	return EXIT_OK;
+}

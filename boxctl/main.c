@@ -1,0 +1,141 @@
+/*
+ * boxctl: the people's tool.  main reads the command line by the command's row and
+ * hands it over; each command is a file.
+ */
+#include <errno.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "text.h"
+
+enum { ANY = 1 << 20 };
+
+const struct cmd commands[] = {
+	{ "run", NULL, "[OPTION...] [--] CMD [ARG...]", "run a command in a session of its own",
+	    "  boxctl run python3 -c 'print(6 * 7)'\n"
+	    "  boxctl run --memory 256M -t 10 -c 'make test'\n"
+	    "  boxctl run -i sh < script.sh\n",
+	    { spec_options, exec_options, common_options }, 0, 0, ANY, cmd_run },
+	{ "create", NULL, "[OPTION...]", "make a session and print its name",
+	    "  boxctl create --name work --memory 1G --cpus 2\n"
+	    "  s=$(boxctl create --persistent)\n",
+	    { create_options, spec_options, common_options }, ANY, 0, 0, cmd_create },
+	{ "exec", NULL, "SESSION [OPTION...] [--] CMD [ARG...]", "run a command in a session",
+	    "  boxctl exec work ls -l /workspace\n"
+	    "  boxctl exec work -e LANG -w src -- make -j2\n"
+	    "  boxctl exec work -i -- tar x < files.tar\n"
+	    "  boxctl exec work -o json -c 'uname -a'\n",
+	    { exec_options, common_options }, 1, 1, ANY, cmd_exec },
+	{ "ps", "ls", "", "list the sessions",
+	    "  boxctl ps\n"
+	    "  boxctl ps -o json\n",
+	    { ps_options, common_options }, ANY, 0, 0, cmd_ps },
+	{ "inspect", NULL, "SESSION", "tell all about a session",
+	    "  boxctl inspect work\n",
+	    { common_options }, ANY, 1, 1, cmd_inspect },
+	{ "rm", NULL, "[-f] SESSION...", "end sessions and remove all that is in them",
+	    "  boxctl rm work\n"
+	    "  boxctl rm -f one two\n",
+	    { rm_options, common_options }, ANY, 1, ANY, cmd_rm },
+	{ "status", NULL, "", "what the daemon is doing",
+	    "  boxctl status\n",
+	    { common_options }, ANY, 0, 0, cmd_status },
+	{ "ping", NULL, "", "is the daemon alive",
+	    "  boxctl ping\n",
+	    { common_options }, ANY, 0, 0, cmd_ping },
+	{ "doctor", NULL, "", "what this machine allows, what is missing, and what to do about it",
+	    "  boxctl doctor\n"
+	    "  sudo boxctl doctor -o json\n",
+	    { common_options }, ANY, 0, 0, cmd_doctor },
+	{ "help", NULL, "[COMMAND]", "explain boxctl or a command",
+	    "  boxctl help run\n",
+	    { common_options }, ANY, 0, 1, cmd_help },
+	{ "version", NULL, "", "print the version",
+	    "  boxctl version\n",
+	    { common_options }, ANY, 0, 0, cmd_version },
+	{ .name = NULL },
+};
+
+const struct cmd *
+cmd_find(const char *name)
+{
+	for (const struct cmd *c = commands; c->name != NULL; c++)
+		if (strcmp(c->name, name) == 0 || (c->alias != NULL && strcmp(c->alias, name) == 0))
+			return c;
+	return NULL;
+}
+
+static int
+check_words(const struct cmd *c, const struct args *a, struct err *e)
+{
+	if (a->n < c->least)
+		return err_set(e, E_INVALID, "something is missing: boxctl %s %s", c->name, c->usage);
+	if (a->n > c->most)
+		return err_set(e, E_INVALID, "'%s' is one argument too many", text_safe(a->v[c->most]));
+	return 0;
+}
+
+static int
+run_command(const struct cmd *c, struct args *a, int argc, char **argv)
+{
+	struct err e;
+
+	if (args_parse(a, c->options, c->mixed, argc, argv, &e) == -1)
+		return usage_error(c->name, &e);
+	if (a->help) {
+		help_print(c);
+		return EXIT_OK;
+	}
+	if (check_words(c, a, &e) == -1)
+		return usage_error(c->name, &e);
+	return c->run(a);
+}
+
+static int
+run(struct args *a, int argc, char **argv)
+{
+	static const struct opt *const before[OPT_GROUPS] = { global_options, common_options };
+	struct err                     e;
+
+	int used = args_parse(a, before, 0, argc, argv, &e);
+	if (used == -1)
+		return usage_error("", &e);
+	if (a->version)
+		return cmd_version(a);
+	if (a->help) {
+		help_overview();
+		return EXIT_OK;
+	}
+	if (a->n == 0) {
+		err_set(&e, E_INVALID, "no command given");
+		return usage_error("", &e);
+	}
+	const struct cmd *c = cmd_find(a->v[0]);
+	if (c == NULL) {
+		err_set(&e, E_INVALID, "there is no command '%s'", text_safe(a->v[0]));
+		return usage_error("", &e);
+	}
+	return run_command(c, a, argc - used - 1, argv + used + 1);
+}
+
+int
+main(int argc, char **argv)
+{
+	struct args a;
+
+	setlocale(LC_CTYPE, ""); /* which characters the terminal can show */
+	args_init(&a);
+	int code = run(&a, argc - 1, argv + 1);
+	args_clear(&a);
+	if (fflush(stdout) == EOF || ferror(stdout)) {
+		if (errno == EPIPE)
+			return 128 + SIGPIPE;
+		complain("write standard output: %s", strerror(errno));
+		return code == EXIT_OK ? EXIT_REFUSED : code;
+	}
+	return code;
+}

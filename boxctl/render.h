@@ -1,0 +1,27 @@
+/*
+ * Any message struct as JSON or as lines for people, by its field table.
+ */
+#ifndef BOXCTL_RENDER_H
+#define BOXCTL_RENDER_H
+
+#include <json.h>
+
+#include "msg.h"
+#include "table.h"
+
+/* Owned by the caller. */
+struct json_object *render_json(enum msg_type, const void *body);
+
+/* A string that is valid UTF-8 whatever came; owned by the caller. */
+struct json_object *render_json_string(const char *);
+
+/* To standard output, with a newline; takes it. */
+void render_print_json(struct json_object *);
+
+/* Aligned "name: value" lines; structs inside are indented. */
+void render_lines(enum msg_type, const void *body, int indent);
+
+enum colour render_state_colour(enum state);
+enum colour render_tier_colour(enum tier);
+
+#endif

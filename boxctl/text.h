@@ -1,0 +1,32 @@
+/*
+ * Bytes from elsewhere made fit for a terminal or for JSON, and numbers made fit
+ * for people.
+ */
+#ifndef BOXCTL_TEXT_H
+#define BOXCTL_TEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "buf.h"
+
+/* Append what a terminal may show, \xNN for the rest; the columns it takes. */
+size_t text_escape(struct buf *, const char *, size_t n);
+
+/* The same as a string, until the fourth next call. */
+const char *text_safe(const char *);
+
+/* Append valid UTF-8, U+FFFD for what is not; false when there was any. */
+bool text_utf8(struct buf *, const char *, size_t n);
+
+/* "512MiB", "1.5GiB"; "850us", "2.3ms", "45s", "3m20s", "4d3h".  Until the fourth next call. */
+const char *text_size(uint64_t bytes);
+const char *text_duration(uint64_t us);
+
+/* From a time in ms since the epoch until now; never negative. */
+uint64_t text_age_us(uint64_t since_ms);
+
+/* A number in as few digits as bring it back. */
+const char *text_double(double);
+
+#endif

@@ -1,0 +1,30 @@
+/*
+ * Which cgroup hierarchies this process may make directories in, and which
+ * controllers they give.  Read-only: nothing is created here.
+ */
+#ifndef PROTO_CGFIND_H
+#define PROTO_CGFIND_H
+
+#include <linux/limits.h> /* <limits.h> would find our own limits.h and lose PATH_MAX */
+#include <stdbool.h>
+
+enum cg_controller { CG_MEMORY, CG_PIDS, CG_CPU, CG__COUNT };
+
+struct cg_place {
+	char dir[PATH_MAX]; /* directory we may create ours in; "" when there is none */
+	char why[256];      /* when "": the barrier */
+};
+
+struct cg_found {
+	struct cg_place unified;       /* on the v2 tree: kill and freeze, controllers or not */
+	bool            v2[CG__COUNT]; /* the controller can be enabled below unified.dir */
+	struct cg_place v1[CG__COUNT]; /* on its own v1 hierarchy */
+	bool            own_leaf;      /* unified.dir is our own cgroup (delegated): move aside before enabling */
+};
+
+/* wanted: an operator's choice of place on the v2 tree, or "" to look for one. */
+void cgfind(struct cg_found *, const char *wanted);
+
+const char *cg_name(enum cg_controller);
+
+#endif

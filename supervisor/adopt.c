@@ -1,0 +1,80 @@
+#include "adopt.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dirs.h"
+#include "fd.h"
+#include "log.h"
+#include "machine.h"
+#include "registry.h"
+#include "statefile.h"
+
+/* The session that this directory is the state of; NULL when it must be swept. */
+static struct session *
+adopt(struct house *h, uint64_t id, int dir)
+{
+	struct buf      bytes = { 0 };
+	struct msg      m;
+	struct err      e = { 0 };
+	struct session *s = NULL;
+
+	if (statefile_read(dir, &bytes, &m, &e) == 0) {
+		const struct msg_session_state *st = m.body;
+
+		if (st->id != id)
+			err_set(&e, E_PROTO, "state file is of session %lu", st->id);
+		else if (process_start((pid_t)st->init_pid) != st->init_start)
+			err_set(&e, E_NOTFOUND, "its init is gone");
+		else if (registry_find(h->registry, st->session) != NULL)
+			err_set(&e, E_CONFLICT, "another session has its name");
+		else
+			s = session_adopt(h, st, dir, &e);
+		if (s != NULL && h->machine->root)
+			registry_claim(h->registry, (uint32_t)st->uid_base);
+	}
+	log_info("session=%lu %s%s", id, s == NULL ? "left over, swept: " : "found standing", s == NULL ? e.text : "");
+	msg_clear(&m);
+	buf_clear(&bytes);
+	return s;
+}
+
+static int
+take_entry(struct house *h, const char *name, struct err *e)
+{
+	char    *end;
+	uint64_t id = strtoull(name, &end, 10);
+
+	if (*end != '\0' || id == 0)
+		return 0; /* not ours */
+	AUTO_FD int dir = openat(h->dirs->sessions, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (dir == -1)
+		return err_sys(e, "open %s/sessions/%s", h->dirs->state, name);
+	struct session *s = adopt(h, id, dir);
+	if (s == NULL)
+		s = session_sweep(h, id, dir, e);
+	if (s == NULL)
+		return -1;
+	fd_take(&dir);
+	registry_add(h->registry, s);
+	return 0;
+}
+
+int
+adopt_all(struct house *h, struct err *e)
+{
+	int  fd = fcntl(h->dirs->sessions, F_DUPFD_CLOEXEC, 0);
+	DIR *d = fd == -1 ? NULL : fdopendir(fd);
+	int  r = 0;
+
+	if (d == NULL)
+		return err_sys(e, "read %s/sessions", h->dirs->state);
+	for (struct dirent *en = readdir(d); en != NULL && r == 0; en = readdir(d))
+		r = take_entry(h, en->d_name, e);
+	closedir(d);
+	return r;
+}

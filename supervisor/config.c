@@ -1,0 +1,200 @@
+#include "config.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum conf_kind { NUM, REAL, TEXT, BOOL, LEVEL, TIER };
+
+struct option {
+	const char    *name;
+	enum conf_kind kind;
+	size_t         offset;
+	uint64_t       least, most;
+	const char    *dflt; /* as it would stand in the file */
+	const char    *help;
+};
+
+static const struct option options[] = {
+#define CONF(K, n, lo, hi, d, h) { #n, K, offsetof(struct config, n), lo, hi, d, h },
+#include "config.def"
+#undef CONF
+};
+
+enum { OPTIONS = sizeof(options) / sizeof(*options) };
+
+static int
+set_num(const struct option *o, uint64_t *to, const char *text, struct err *e)
+{
+	char *end;
+
+	errno = 0;
+	unsigned long long v = strtoull(text, &end, 10);
+	if (!isdigit((unsigned char)*text) || *end != '\0' || errno != 0)
+		return err_set(e, E_INVALID, "%s: '%s' is not a whole number", o->name, text);
+	if (v < o->least || v > o->most)
+		return err_set(e, E_INVALID, "%s: %s is not in %lu..%lu", o->name, text, o->least, o->most);
+	*to = v;
+	return 0;
+}
+
+static int
+set_real(const struct option *o, double *to, const char *text, struct err *e)
+{
+	char  *end;
+	double v = strtod(text, &end);
+
+	if (*text == '\0' || *end != '\0' || !isfinite(v))
+		return err_set(e, E_INVALID, "%s: '%s' is not a number", o->name, text);
+	if (v <= (double)o->least || v > (double)o->most)
+		return err_set(e, E_INVALID, "%s: %s is not above %lu and up to %lu", o->name, text, o->least, o->most);
+	*to = v;
+	return 0;
+}
+
+static int
+set_text(const struct option *o, char *to, const char *text, struct err *e)
+{
+	size_t n = strlen(text);
+
+	if (n < o->least || n > o->most)
+		return err_set(e, E_INVALID, "%s: %zu characters, must be %lu to %lu", o->name, n, o->least, o->most);
+	memcpy(to, text, n + 1);
+	return 0;
+}
+
+static int
+set_bool(const struct option *o, bool *to, const char *text, struct err *e)
+{
+	if (strcmp(text, "yes") != 0 && strcmp(text, "no") != 0)
+		return err_set(e, E_INVALID, "%s: '%s' should be yes or no", o->name, text);
+	*to = strcmp(text, "yes") == 0;
+	return 0;
+}
+
+static int
+set_level(const struct option *o, enum log_level *to, const char *text, struct err *e)
+{
+	for (int l = 0; l < LOG__COUNT; l++)
+		if (strcmp(text, log_level_name(l)) == 0) {
+			*to = l;
+			return 0;
+		}
+	return err_set(e, E_INVALID, "%s: '%s' should be error, warn, info or debug", o->name, text);
+}
+
+static int
+set_tier(const struct option *o, enum tier *to, const char *text, struct err *e)
+{
+	for (int t = TIER_REDUCED; t <= TIER_FULL; t++)
+		if (strcmp(text, msg_enum_name(MSG_ISOLATION, "tier", t)) == 0) {
+			*to = t;
+			return 0;
+		}
+	return err_set(e, E_INVALID, "%s: '%s' should be reduced or full", o->name, text);
+}
+
+static int
+option_set(const struct option *o, struct config *c, const char *value, struct err *e)
+{
+	void *to = (char *)c + o->offset;
+
+	switch (o->kind) {
+	case NUM:
+		return set_num(o, to, value, e);
+	case REAL:
+		return set_real(o, to, value, e);
+	case TEXT:
+		return set_text(o, to, value, e);
+	case BOOL:
+		return set_bool(o, to, value, e);
+	case LEVEL:
+		return set_level(o, to, value, e);
+	case TIER:
+		return set_tier(o, to, value, e);
+	}
+	return 0;
+}
+
+int
+config_set(struct config *c, const char *name, const char *value, struct err *e)
+{
+	for (size_t i = 0; i < OPTIONS; i++)
+		if (strcmp(options[i].name, name) == 0)
+			return option_set(&options[i], c, value, e);
+	return err_set(e, E_INVALID, "there is no option '%s'", log_escape(name, strlen(name)));
+}
+
+void
+config_defaults(struct config *c)
+{
+	struct err e;
+
+	for (size_t i = 0; i < OPTIONS; i++)
+		if (option_set(&options[i], c, options[i].dflt, &e) == -1)
+			abort(); /* config.def contradicts itself */
+}
+
+/* Cut blanks off both ends, in place. */
+static char *
+trim(char *s)
+{
+	while (isspace((unsigned char)*s))
+		s++;
+	for (size_t n = strlen(s); n > 0 && isspace((unsigned char)s[n - 1]); n--)
+		s[n - 1] = '\0';
+	return s;
+}
+
+static int
+parse_line(struct config *c, char *line, struct err *e)
+{
+	char *text = trim(line);
+	char *equals = strchr(text, '=');
+
+	if (*text == '\0' || *text == '#')
+		return 0;
+	if (equals == NULL)
+		return err_set(e, E_INVALID, "'%s' is not 'name = value'", log_escape(text, strlen(text)));
+	*equals = '\0';
+	return config_set(c, trim(text), trim(equals + 1), e);
+}
+
+int
+config_parse(struct config *c, FILE *f, const char *name, struct err *e)
+{
+	char  *line = NULL;
+	size_t size = 0;
+	int    r = 0;
+
+	for (int n = 1; r == 0 && getline(&line, &size, f) != -1; n++)
+		if (parse_line(c, line, e) == -1)
+			r = err_prefix(e, "%s:%d", name, n);
+	if (r == 0 && ferror(f))
+		r = err_sys(e, "read %s", name);
+	free(line);
+	return r;
+}
+
+int
+config_read(struct config *c, const char *path, struct err *e)
+{
+	FILE *f = fopen(path, "re");
+
+	if (f == NULL)
+		return err_sys(e, "open %s", path);
+	int r = config_parse(c, f, path, e);
+	fclose(f);
+	return r;
+}
+
+void
+config_print(FILE *f)
+{
+	fprintf(f, "# boxd.conf: every option with its default.  See boxd.conf(5).\n");
+	for (size_t i = 0; i < OPTIONS; i++)
+		fprintf(f, "\n# %s\n#%s = %s\n", options[i].help, options[i].name, options[i].dflt);
+}

@@ -1,0 +1,39 @@
+/* The configuration: one table (config.def), one file of "name = value" lines. */
+#ifndef SUPERVISOR_CONFIG_H
+#define SUPERVISOR_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "err.h"
+#include "limits.h"
+#include "log.h"
+#include "msg.h"
+
+typedef uint64_t       conf_NUM;
+typedef double         conf_REAL;
+typedef char           conf_TEXT[LIM_PATH + 1];
+typedef bool           conf_BOOL;
+typedef enum log_level conf_LEVEL;
+typedef enum tier      conf_TIER;
+
+struct config {
+#define CONF(K, name, least, most, dflt, help) conf_##K name;
+#include "config.def"
+#undef CONF
+};
+
+void config_defaults(struct config *);
+
+/* -1: the text is "file:line: what is wrong". */
+int config_read(struct config *, const char *path, struct err *);
+int config_parse(struct config *, FILE *, const char *name, struct err *);
+
+/* One option, as on a line of the file. */
+int config_set(struct config *, const char *name, const char *value, struct err *);
+
+/* All defaults with their comments: etc/boxd.conf. */
+void config_print(FILE *);
+
+#endif

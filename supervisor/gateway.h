@@ -1,0 +1,23 @@
+/*
+ * The gateway process seen from inside: clients' requests come in here, replies and
+ * notices go out.  It is restarted when it dies; sessions do not notice.
+ */
+#ifndef SUPERVISOR_GATEWAY_H
+#define SUPERVISOR_GATEWAY_H
+
+#include "house.h"
+
+/* Takes the listening socket. */
+struct gateway *gateway_open(struct house *, int listener, struct err *);
+void            gateway_close(struct gateway **);
+
+/* To one client.  A client, or a gateway, that is gone meanwhile is no error. */
+void gateway_reply(struct gateway *, enum msg_type, uint64_t conn, uint64_t id, const void *body);
+void gateway_fail(struct gateway *, uint64_t conn, uint64_t id, const struct err *);
+void gateway_notice(struct gateway *, enum msg_type, uint64_t conn, const void *body);
+void gateway_send(struct gateway *, struct packet *);
+
+size_t   gateway_connections(const struct gateway *);
+uint64_t gateway_restarts(const struct gateway *);
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * The house as main.c builds it: what the actors need of each other.  main owns all
+ * of it; everybody else borrows.
+ */
+#ifndef SUPERVISOR_HOUSE_H
+#define SUPERVISOR_HOUSE_H
+
+#include <ev.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "config.h"
+
+struct dirs;
+struct gateway;
+struct machine;
+struct registry;
+struct spares;
+
+struct house {
+	struct ev_loop       *loop;
+	const struct config  *config;
+	const struct dirs    *dirs;
+	const struct machine *machine;
+	struct gateway       *gateway;
+	struct registry      *registry;
+	struct spares        *spares;
+	bool                  stopping;
+	double                started;
+	uint64_t              next_id; /* of sessions and commands; from the clock, so never reused */
+
+	/* counted for status */
+	uint64_t execs;
+	uint64_t running;
+	uint64_t worker_restarts;
+};
+
+static inline uint64_t
+house_next_id(struct house *h)
+{
+	return h->next_id++;
+}
+
+#endif

@@ -1,0 +1,147 @@
+#include "machine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fd.h"
+#include "filter.h"
+#include "log.h"
+#include "memfd.h"
+#include "skeleton.h"
+
+static int
+write_text(const char *dir, const char *file, const char *text)
+{
+	char path[PATH_MAX + 64];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	AUTO_FD int fd = open(path, O_WRONLY | O_CLOEXEC);
+	return fd == -1 || write(fd, text, strlen(text)) == -1 ? -1 : 0;
+}
+
+static int
+make_instance_dir(char *out, const char *place, const char *instance, struct err *e)
+{
+	if (snprintf(out, PATH_MAX, "%s/boxd-%s", place, instance) >= PATH_MAX)
+		return err_set(e, E_SYS, "cgroup path %s is too long", place);
+	if (mkdir(out, 0755) == -1 && errno != EEXIST)
+		return err_sys(e, "make cgroup %s", out);
+	return 0;
+}
+
+/* A cgroup that hands controllers on may have no process of its own: we go into a leaf. */
+static int
+move_aside(const char *dir, struct err *e)
+{
+	char leaf[PATH_MAX];
+
+	if (snprintf(leaf, sizeof(leaf), "%s/supervisor", dir) >= PATH_MAX)
+		return err_set(e, E_SYS, "cgroup path %s is too long", dir);
+	if ((mkdir(leaf, 0755) == -1 && errno != EEXIST) || write_text(leaf, "cgroup.procs", "0") == -1)
+		return err_sys(e, "move into %s", leaf);
+	return 0;
+}
+
+/* Controllers of the v2 tree, as far as it has them, down to our sessions. */
+static bool
+enable_controllers(const struct cg_found *f, const char *ours)
+{
+	bool any = false;
+
+	for (int k = 0; k < CG__COUNT; k++) {
+		char text[32];
+
+		if (!f->v2[k])
+			continue;
+		snprintf(text, sizeof(text), "+%s", cg_name(k));
+		if (write_text(f->unified.dir, "cgroup.subtree_control", text) == 0 &&
+		    write_text(ours, "cgroup.subtree_control", text) == 0)
+			any = true;
+		else
+			log_warn("cgroup controller=%s on %s cannot be enabled: %s", cg_name(k), ours, strerror(errno));
+	}
+	return any;
+}
+
+static int
+place_cgroups(struct machine *m, const struct cg_found *f, const char *instance, struct err *e)
+{
+	if (*f->unified.dir != '\0') {
+		if (f->own_leaf && move_aside(f->unified.dir, e) == -1)
+			return -1;
+		if (make_instance_dir(m->unified, f->unified.dir, instance, e) == -1)
+			return -1;
+		m->cgroups.v2_limits = enable_controllers(f, m->unified);
+	}
+	for (int k = 0; k < CG__COUNT; k++)
+		if (*f->v1[k].dir != '\0' && make_instance_dir(m->v1[k], f->v1[k].dir, instance, e) == -1)
+			return -1;
+	m->cgroups.unified = m->unified;
+	m->cgroups.memory = m->v1[CG_MEMORY];
+	m->cgroups.pids = m->v1[CG_PIDS];
+	m->cgroups.cpu = m->v1[CG_CPU];
+	return 0;
+}
+
+/* Say every wall that is not there; refuse to start where the operator asked for all. */
+static int
+judge(const struct machine *m, const struct config *c, struct err *e)
+{
+	for (size_t i = 0; i < m->walls.nmissing; i++)
+		log_warn("isolation missing: %s", m->walls.missing[i]);
+	log_info("isolation tier=%s uids=\"%s\" limits=\"%s\" kill=\"%s\"",
+	    msg_enum_name(MSG_ISOLATION, "tier", (int)m->walls.tier), m->walls.uids, m->walls.limits, m->walls.kill);
+	if (c->require == TIER_FULL && m->walls.tier != TIER_FULL)
+		return err_set(e, E_BACKEND, "boxd.conf says require = full, and this machine lacks: %.700s",
+		    m->barrier.code != E_NONE ? m->barrier.text : m->walls.missing[0]);
+	/* without a sandbox boxd still starts, and tells every client why */
+	if (m->barrier.code != E_NONE)
+		log_error("no sandbox can be made here: %s", m->barrier.text);
+	return 0;
+}
+
+int
+machine_open(struct machine *m, struct dirs *d, const struct config *c, struct err *e)
+{
+	struct cg_found found;
+	char            path[PATH_MAX + 16];
+
+	*m = (struct machine){ .init = -1, .filter = -1, .root = geteuid() == 0 };
+	cgfind(&found, c->cgroup_dir);
+	if (*c->cgroup_dir != '\0' && *found.unified.dir == '\0')
+		return err_set(e, E_INVALID, "cgroup_dir: %s", found.unified.why);
+	probe_walls(&m->walls, &found);
+	m->isolation = walls_isolation(&m->walls, m->missing);
+	if (probe_userns(&m->barrier) == 0)
+		m->barrier.code = E_NONE;
+	if (judge(m, c, e) == -1)
+		return -1;
+	if (place_cgroups(m, &found, d->instance, e) == -1)
+		return -1;
+	snprintf(path, sizeof(path), "%s/box-init", d->libexec);
+	if ((m->init = memfd_copy_program(path, e)) == -1 || (m->filter = filter_compile(e)) == -1)
+		return -1;
+	d->skeleton = skeleton_build(d->state, e);
+	return d->skeleton == -1 ? -1 : 0;
+}
+
+void
+machine_tidy(const struct machine *m)
+{
+	if (*m->unified != '\0')
+		rmdir(m->unified);
+	for (int k = 0; k < CG__COUNT; k++)
+		if (*m->v1[k] != '\0')
+			rmdir(m->v1[k]);
+}
+
+void
+machine_close(struct machine *m)
+{
+	fd_close(&m->init);
+	fd_close(&m->filter);
+}

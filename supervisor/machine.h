@@ -1,0 +1,31 @@
+/*
+ * What this machine gives a sandbox, found out once at start: which walls hold,
+ * where its cgroups go, and the files that every worker needs.
+ */
+#ifndef SUPERVISOR_MACHINE_H
+#define SUPERVISOR_MACHINE_H
+
+#include "dirs.h"
+#include "probe.h"
+
+struct machine {
+	struct err           barrier; /* E_NONE, or why no sandbox can be made here */
+	struct walls         walls;
+	const char          *missing[WALLS_MISSING + 1];
+	struct msg_isolation isolation; /* borrows from the two above */
+	char                 unified[PATH_MAX];
+	char                 v1[CG__COUNT][PATH_MAX];
+	struct msg_cgroups   cgroups; /* borrows from the two above */
+	int                  init;    /* owned; box-init in a sealed memfd */
+	int                  filter;  /* owned; seccomp program */
+	bool                 root;    /* a range of uids per session */
+};
+
+/* Fails only where boxd itself cannot work; a missing wall is told in .isolation. */
+int machine_open(struct machine *, struct dirs *, const struct config *, struct err *);
+
+/* Remove our cgroup directories, if no session is left in them. */
+void machine_tidy(const struct machine *);
+void machine_close(struct machine *);
+
+#endif

@@ -1,0 +1,342 @@
+/*
+ * boxd: argv, configuration, build the house, run, take it down.
+ *
+ *	SIGTERM, SIGINT   end every sandbox, then exit 0; a second one does not wait
+ *	SIGUSR2           execute boxd anew in place; sandboxes stay and are taken over
+ *	SIGHUP            ignored: no option can be changed while running yet
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "adopt.h"
+#include "dirs.h"
+#include "gateway.h"
+#include "machine.h"
+#include "notify.h"
+#include "registry.h"
+#include "spare.h"
+
+#define DEFAULT_CONFIG "/etc/boxd/boxd.conf"
+
+enum { EXIT_CONFIG = 2 };
+
+struct options {
+	const char *config; /* NULL: the default file, if there is one */
+	const char *state_dir;
+	const char *runtime_dir;
+	bool        check;
+};
+
+static void
+usage(FILE *f)
+{
+	fputs("usage: boxd [options]\n"
+	      "Runs commands that you do not trust.  Stays in the foreground and logs to standard error.\n\n"
+	      "  -c, --config FILE      read FILE (default " DEFAULT_CONFIG ", if it is there)\n"
+	      "      --state-dir DIR    sessions are kept here (default /var/lib/boxd; $XDG_STATE_HOME/boxd when not root)\n"
+	      "      --runtime-dir DIR  the control socket is here (default /run/boxd; $XDG_RUNTIME_DIR/boxd when not root)\n"
+	      "      --foreground       stay in the foreground (always so)\n"
+	      "      --check-config     read the configuration, say what is wrong with it, and exit\n"
+	      "      --print-config     print every option with its default, and exit\n"
+	      "      --version          print the version, and exit\n"
+	      "  -h, --help             print this, and exit\n\n"
+	      "Try it:  boxd --state-dir /tmp/b/state --runtime-dir /tmp/b/run &\n"
+	      "         boxctl --socket /tmp/b/run/boxd.sock run -- echo hello\n"
+	      "See boxd(8), boxd.conf(5), boxctl(1).\n",
+	    f);
+}
+
+/* Exits for everything that does not run the daemon. */
+static void
+parse_options(int argc, char **argv, struct options *o)
+{
+	enum { STATE = 256, RUNTIME, FOREGROUND, CHECK, PRINT, VERSION };
+	static const struct option longs[] = {
+		{ "config", required_argument, NULL, 'c' },      { "state-dir", required_argument, NULL, STATE },
+		{ "runtime-dir", required_argument, NULL, RUNTIME }, { "foreground", no_argument, NULL, FOREGROUND },
+		{ "check-config", no_argument, NULL, CHECK },    { "print-config", no_argument, NULL, PRINT },
+		{ "version", no_argument, NULL, VERSION },       { "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "c:h", longs, NULL)) != -1) {
+		switch (c) {
+		case 'c':
+			o->config = optarg;
+			break;
+		case STATE:
+			o->state_dir = optarg;
+			break;
+		case RUNTIME:
+			o->runtime_dir = optarg;
+			break;
+		case FOREGROUND:
+			break;
+		case CHECK:
+			o->check = true;
+			break;
+		case PRINT:
+			config_print(stdout);
+			exit(0);
+		case VERSION:
+			puts("boxd " BOXD_VERSION);
+			exit(0);
+		case 'h':
+			usage(stdout);
+			exit(0);
+		default:
+			fprintf(stderr, "Try 'boxd --help'.\n");
+			exit(EXIT_CONFIG);
+		}
+	}
+	if (optind < argc) {
+		fprintf(stderr, "boxd: unexpected argument '%s'\nTry 'boxd --help'.\n", argv[optind]);
+		exit(EXIT_CONFIG);
+	}
+}
+
+static int
+absolute_dir(struct config *c, const char *option, const char *dir, struct err *e)
+{
+	char path[PATH_MAX * 2], cwd[PATH_MAX] = "";
+
+	if (dir == NULL)
+		return 0;
+	if (*dir != '/' && getcwd(cwd, sizeof(cwd)) == NULL)
+		return err_sys(e, "where are we");
+	snprintf(path, sizeof(path), "%s%s%s", cwd, *dir == '/' ? "" : "/", dir);
+	return config_set(c, option, path, e);
+}
+
+static int
+load_config(struct config *c, const struct options *o, struct err *e)
+{
+	config_defaults(c);
+	if (o->config != NULL && config_read(c, o->config, e) == -1)
+		return -1;
+	if (o->config == NULL && access(DEFAULT_CONFIG, F_OK) == 0 && config_read(c, DEFAULT_CONFIG, e) == -1)
+		return -1;
+	if (absolute_dir(c, "state_dir", o->state_dir, e) == -1)
+		return -1;
+	return absolute_dir(c, "runtime_dir", o->runtime_dir, e);
+}
+
+/* ---- signals --------------------------------------------------------------------------------- */
+
+struct control {
+	struct house *house;
+	ev_signal     term, interrupt, upgrade, hangup;
+	ev_timer      hard; /* runs while stopping */
+	bool          exec_anew;
+	int           status;
+};
+
+static void
+on_empty(void *arg)
+{
+	struct control *c = arg;
+
+	ev_break(c->house->loop, EVBREAK_ALL);
+}
+
+static void
+on_hard(struct ev_loop *loop, ev_timer *t, int revents)
+{
+	struct control *c = t->data;
+
+	(void)revents;
+	log_error("%zu sessions did not end within %.0f s; the next start sweeps them", registry_count(c->house->registry),
+	    LIM_STOP_SEC);
+	c->status = 1;
+	ev_break(loop, EVBREAK_ALL);
+}
+
+static void
+on_stop(struct ev_loop *loop, ev_signal *w, int revents)
+{
+	struct control *c = w->data;
+
+	(void)revents;
+	if (c->house->stopping) {
+		log_warn("second signal=%d: not waiting", w->signum);
+		on_hard(loop, &c->hard, 0);
+		return;
+	}
+	log_info("stopping signal=%d sessions=%zu", w->signum, registry_count(c->house->registry));
+	notify("STOPPING=1\nSTATUS=ending %zu sessions", registry_count(c->house->registry));
+	c->house->stopping = true;
+	ev_timer_start(loop, &c->hard);
+	registry_drain(c->house->registry, "boxd is stopping", on_empty, c);
+}
+
+static void
+on_upgrade(struct ev_loop *loop, ev_signal *w, int revents)
+{
+	struct control *c = w->data;
+
+	(void)revents;
+	log_info("executing anew sessions=%zu", registry_count(c->house->registry));
+	notify("RELOADING=1");
+	c->exec_anew = true;
+	ev_break(loop, EVBREAK_ALL);
+}
+
+static void
+on_hangup(struct ev_loop *loop, ev_signal *w, int revents)
+{
+	(void)loop;
+	(void)w;
+	(void)revents;
+	log_info("SIGHUP ignored: restart boxd, or send SIGUSR2, to read the configuration again");
+}
+
+static void
+watch_signal(struct control *c, ev_signal *w, void (*fn)(struct ev_loop *, ev_signal *, int), int sig)
+{
+	ev_signal_init(w, fn, sig);
+	w->data = c;
+	ev_signal_start(c->house->loop, w);
+}
+
+static void
+control_open(struct control *c, struct house *h)
+{
+	*c = (struct control){ .house = h };
+	watch_signal(c, &c->term, on_stop, SIGTERM);
+	watch_signal(c, &c->interrupt, on_stop, SIGINT);
+	watch_signal(c, &c->upgrade, on_upgrade, SIGUSR2);
+	watch_signal(c, &c->hangup, on_hangup, SIGHUP);
+	ev_timer_init(&c->hard, on_hard, LIM_STOP_SEC, 0.);
+	c->hard.data = c;
+}
+
+/* ---- the house ---------------------------------------------------------------------------------- */
+
+/* Descriptors: a few per session here, so as many as we may. */
+static void
+raise_nofile(void)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_NOFILE, &l) == 0 && l.rlim_cur < l.rlim_max) {
+		l.rlim_cur = l.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &l);
+	}
+}
+
+static int
+house_open(struct house *h, struct dirs *d, struct err *e)
+{
+	h->registry = registry_open(h, e);
+	if (h->registry == NULL)
+		return -1;
+	int listener = dirs_listen(d, h->config->socket_group, e);
+	if (listener == -1)
+		return -1;
+	h->gateway = gateway_open(h, listener, e);
+	if (h->gateway == NULL)
+		return -1;
+	h->spares = spares_open(h, e);
+	if (h->spares == NULL)
+		return -1;
+	return adopt_all(h, e);
+}
+
+static void
+house_close(struct house *h)
+{
+	gateway_close(&h->gateway);
+	spares_close(&h->spares);
+	registry_close(&h->registry);
+}
+
+static int
+run(struct house *h, struct dirs *d, bool *exec_anew, struct err *e)
+{
+	struct control c;
+
+	if (house_open(h, d, e) == -1)
+		return -1;
+	control_open(&c, h);
+	notify_open(h->loop);
+	log_info("boxd %s ready pid=%d instance=%s socket=%s/boxd.sock state=%s sessions=%zu", BOXD_VERSION, getpid(),
+	    d->instance, d->runtime, d->state, registry_count(h->registry));
+	notify("READY=1\nSTATUS=%zu of %lu sessions", registry_count(h->registry), h->config->max_sessions);
+	ev_run(h->loop, 0);
+	*exec_anew = c.exec_anew;
+	notify_close(h->loop);
+	return c.status;
+}
+
+static int
+fail(const struct err *e, int status)
+{
+	log_error("%s", e->text);
+	return status;
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct config config; /* large */
+	struct options       o = { 0 };
+	struct dirs          dirs;
+	struct machine       machine;
+	struct err           e = { 0 };
+	bool                 exec_anew = false;
+	char                 self[PATH_MAX] = "";
+
+	log_init("boxd", LOG_INFO);
+	parse_options(argc, argv, &o);
+	if (load_config(&config, &o, &e) == -1) {
+		fprintf(stderr, "boxd: %s\n", e.text);
+		return EXIT_CONFIG;
+	}
+	if (o.check)
+		return puts("boxd: the configuration is good") < 0;
+	log_init("boxd", config.log_level);
+	if (sodium_init() == -1)
+		return fail(&(struct err){ .text = "libsodium does not start" }, 1);
+	signal(SIGPIPE, SIG_IGN);
+	umask(022);
+	raise_nofile();
+	/* by name, and now: after an upgrade that name is another file */
+	if (readlink("/proc/self/exe", self, sizeof(self) - 1) == -1)
+		return fail(&(struct err){ .text = "cannot read /proc/self/exe: is /proc mounted?" }, 1);
+	/* a crashed worker leaves its init to us, not to the machine's pid 1 */
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	if (dirs_open(&dirs, &config, &e) == -1)
+		return fail(&e, 1);
+	if (machine_open(&machine, &dirs, &config, &e) == -1)
+		return fail(&e, 1);
+	struct house h = {
+		.loop = ev_default_loop(EVFLAG_AUTO), .config = &config, .dirs = &dirs, .machine = &machine,
+		.started = ev_time(), .next_id = (uint64_t)(ev_time() * 1e6),
+	};
+	int status = run(&h, &dirs, &exec_anew, &e);
+	if (status == -1)
+		status = fail(&e, 1);
+	house_close(&h);
+	if (exec_anew) {
+		execv(self, argv);
+		log_error("execute %s anew: %s", self, strerror(errno));
+		status = 1;
+	}
+	dirs_tidy(&dirs);
+	machine_tidy(&machine);
+	machine_close(&machine);
+	dirs_close(&dirs);
+	if (status == 0)
+		log_info("stopped");
+	return status;
+}

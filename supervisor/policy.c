@@ -1,0 +1,93 @@
+#include "policy.h"
+
+#include <ctype.h>
+#include <sodium.h>
+#include <string.h>
+
+#include "log.h"
+
+int
+policy_check_name(const char *name, struct err *e)
+{
+	static const char more[] = "_.:@-";
+
+	for (const char *p = name; *p != '\0'; p++)
+		if (!isalnum((unsigned char)*p) && (p == name || strchr(more, *p) == NULL))
+			return err_set(e, E_INVALID,
+			    "session: '%s' is not a name: letters and digits, and behind the first also %s",
+			    log_escape(name, strlen(name)), more);
+	return 0;
+}
+
+void
+policy_make_name(char name[LIM_NAME + 1])
+{
+	static const char letters[] = "abcdefghijkmnpqrstuvwxyz23456789"; /* 32, none like another */
+	enum { LENGTH = 8 };
+	unsigned char random[LENGTH];
+
+	randombytes_buf(random, sizeof(random));
+	for (int i = 0; i < LENGTH; i++)
+		name[i] = letters[random[i] % (sizeof(letters) - 1)];
+	name[LENGTH] = '\0';
+}
+
+int
+policy_fill_spec(struct msg_spec *s, const struct config *c, struct err *e)
+{
+	if (s->network == NETWORK_ON)
+		return err_set(e, E_INVALID, "spec.network: 'on' is not there yet: this boxd gives a sandbox loopback only");
+	if (s->memory_mb == 0)
+		s->memory_mb = c->memory_mb;
+	if (s->memory_mb < LIM_MEMORY_MIN_MB)
+		return err_set(e, E_INVALID, "spec.memory_mb: %lu is under the minimum %d", s->memory_mb, LIM_MEMORY_MIN_MB);
+	if (s->pids_limit == 0)
+		s->pids_limit = c->pids_limit;
+	if (s->pids_limit < LIM_PIDS_MIN)
+		return err_set(e, E_INVALID, "spec.pids_limit: %lu is under the minimum %d", s->pids_limit, LIM_PIDS_MIN);
+	if (s->cpus == 0)
+		s->cpus = c->cpus;
+	if (s->cpus < 0.01)
+		return err_set(e, E_INVALID, "spec.cpus: %g is under the minimum 0.01", s->cpus);
+	if (s->workspace_mb == 0)
+		s->workspace_mb = c->workspace_mb;
+	if (s->idle_sec == 0)
+		s->idle_sec = c->idle_ttl_sec;
+	return 0;
+}
+
+static void
+value_text(const struct field *f, const void *at, char *out, size_t size)
+{
+	int v;
+
+	switch (f->kind) {
+	case K_U64:
+		snprintf(out, size, "%lu", *(const uint64_t *)at);
+		break;
+	case K_F64:
+		snprintf(out, size, "%g", *(const double *)at);
+		break;
+	case K_BOOL:
+		snprintf(out, size, "%s", *(const bool *)at ? "true" : "false");
+		break;
+	default:
+		memcpy(&v, at, sizeof(v));
+		snprintf(out, size, "%s", f->names[v]);
+		break;
+	}
+}
+
+int
+policy_compare(const char *name, const struct msg_spec *have, const struct msg_spec *want, struct err *e)
+{
+	for (const struct field *f = msg_def(MSG_SPEC)->fields; f->name != NULL; f++) {
+		char h[64], w[64];
+
+		value_text(f, (const char *)have + f->offset, h, sizeof(h));
+		value_text(f, (const char *)want + f->offset, w, sizeof(w));
+		if (strcmp(h, w) != 0)
+			return err_set(e, E_CONFLICT, "session %s already exists with %s=%s, not %s", name, f->name, h, w);
+	}
+	return 0;
+}

@@ -1,0 +1,18 @@
+/* What a session may be: names, defaults, and what "the same spec" means. */
+#ifndef SUPERVISOR_POLICY_H
+#define SUPERVISOR_POLICY_H
+
+#include "config.h"
+
+int policy_check_name(const char *, struct err *);
+
+/* Eight random characters. */
+void policy_make_name(char name[LIM_NAME + 1]);
+
+/* Fill in the configured defaults and check what the field table cannot. */
+int policy_fill_spec(struct msg_spec *, const struct config *, struct err *);
+
+/* The first field that differs, told as a conflict; 0 when there is none. */
+int policy_compare(const char *name, const struct msg_spec *have, const struct msg_spec *want, struct err *);
+
+#endif

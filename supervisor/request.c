@@ -1,0 +1,96 @@
+#include "request.h"
+
+#include <stdlib.h>
+
+struct request *
+request_add(struct requests *all, const struct msg *m)
+{
+	struct request *r = calloc(1, sizeof(*r));
+
+	if (r == NULL)
+		return NULL;
+	r->type = m->type;
+	r->conn = m->conn;
+	r->id = m->id;
+	TAILQ_INSERT_TAIL(all, r, next);
+	return r;
+}
+
+struct request *
+request_find(const struct requests *all, uint64_t conn, uint64_t id)
+{
+	struct request *r;
+
+	TAILQ_FOREACH (r, all, next)
+		if (r->conn == conn && r->id == id)
+			return r;
+	return NULL;
+}
+
+struct request *
+request_by_exec(const struct requests *all, uint64_t exec)
+{
+	struct request *r;
+
+	TAILQ_FOREACH (r, all, next)
+		if (r->type == MSG_EXEC && r->exec == exec)
+			return r;
+	return NULL;
+}
+
+size_t
+requests_count(const struct requests *all, enum msg_type t)
+{
+	struct request *r;
+	size_t          n = 0;
+
+	TAILQ_FOREACH (r, all, next)
+		n += r->type == t;
+	return n;
+}
+
+void
+request_drop(struct requests *all, struct request *r)
+{
+	TAILQ_REMOVE(all, r, next);
+	packet_clear(&r->held);
+	free(r);
+}
+
+void
+request_reply(struct requests *all, struct request *r, struct gateway *g, enum msg_type result, const void *body)
+{
+	gateway_reply(g, result, r->conn, r->id, body);
+	request_drop(all, r);
+}
+
+void
+request_fail(struct requests *all, struct request *r, struct gateway *g, const struct err *why)
+{
+	gateway_fail(g, r->conn, r->id, why);
+	request_drop(all, r);
+}
+
+void
+requests_reply_all(struct requests *all, enum msg_type t, struct gateway *g, enum msg_type result, const void *body)
+{
+	struct request *r = TAILQ_FIRST(all), *next;
+
+	for (; r != NULL; r = next) {
+		next = TAILQ_NEXT(r, next);
+		if (r->type == t)
+			request_reply(all, r, g, result, body);
+	}
+}
+
+void
+requests_fail_all(struct requests *all, enum msg_type t, struct gateway *g, const struct err *why)
+{
+	struct request *r = TAILQ_FIRST(all), *next;
+
+	for (; r != NULL; r = next) {
+		next = TAILQ_NEXT(r, next);
+		if (r->type == t)
+			request_fail(all, r, g, why);
+	}
+}

@@ -1,0 +1,42 @@
+/*
+ * Requests waiting on a session.  Each ends in exactly one reply, or in none when its
+ * client is gone by then.
+ */
+#ifndef SUPERVISOR_REQUEST_H
+#define SUPERVISOR_REQUEST_H
+
+#include <sys/queue.h>
+
+#include "gateway.h"
+#include "msg.h"
+
+struct request {
+	TAILQ_ENTRY(request) next;
+	enum msg_type        type;
+	uint64_t             conn; /* 0: nobody waits any more */
+	uint64_t             id;
+	uint64_t             exec;    /* EXEC: its id towards the worker */
+	uint64_t             sent[2]; /* EXEC: output streamed so far, by stream */
+	bool                 streamed;
+	enum on_timeout      on_timeout;
+	struct packet        held; /* EXEC: not yet sent to a worker; after a timeout: the reply */
+};
+
+TAILQ_HEAD(requests, request);
+
+/* NULL without memory. */
+struct request *request_add(struct requests *, const struct msg *);
+struct request *request_find(const struct requests *, uint64_t conn, uint64_t id);
+struct request *request_by_exec(const struct requests *, uint64_t exec);
+size_t          requests_count(const struct requests *, enum msg_type);
+
+void request_reply(struct requests *, struct request *, struct gateway *, enum msg_type, const void *body);
+void request_fail(struct requests *, struct request *, struct gateway *, const struct err *);
+
+/* Every request of that type. */
+void requests_reply_all(struct requests *, enum msg_type, struct gateway *, enum msg_type result, const void *body);
+void requests_fail_all(struct requests *, enum msg_type, struct gateway *, const struct err *);
+
+void request_drop(struct requests *, struct request *);
+
+#endif

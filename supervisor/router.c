@@ -1,0 +1,111 @@
+#include "router.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "admin.h"
+#include "log.h"
+#include "machine.h"
+#include "policy.h"
+#include "registry.h"
+
+static int
+to_session(struct house *h, const char *name, const struct msg *m, struct err *e)
+{
+	struct session *s = registry_find(h->registry, name);
+
+	if (s == NULL)
+		return err_set(e, E_NOTFOUND, "session %s not found", log_escape(name, strlen(name)));
+	return session_deliver(s, m, e);
+}
+
+static int
+on_create(struct house *h, const struct msg *m, struct err *e)
+{
+	const struct msg_create *c = m->body;
+	struct msg_spec          spec = c->spec;
+	char                     name[LIM_NAME + 1];
+	uint32_t                 uid_base;
+
+	snprintf(name, sizeof(name), "%s", c->session);
+	if (policy_check_name(name, e) == -1 || policy_fill_spec(&spec, h->config, e) == -1)
+		return -1;
+	if (h->machine->barrier.code != E_NONE)
+		return err_set(e, E_BACKEND, "%s", h->machine->barrier.text);
+	if (*name == '\0')
+		policy_make_name(name);
+	struct session *s = registry_find(h->registry, name);
+	if (s != NULL && policy_compare(name, session_spec(s), &spec, e) == -1)
+		return -1;
+	if (s != NULL)
+		return session_deliver(s, m, e);
+	if (registry_slot(h->registry, &uid_base, e) == -1)
+		return -1;
+	s = session_create(h, name, &spec, uid_base, m, e);
+	if (s == NULL) {
+		registry_release(h->registry, uid_base);
+		return -1;
+	}
+	registry_add(h->registry, s);
+	return 0;
+}
+
+static int
+on_exec(struct house *h, const struct msg *m, struct err *e)
+{
+	return to_session(h, ((const struct msg_exec *)m->body)->session, m, e);
+}
+
+static int
+on_delete(struct house *h, const struct msg *m, struct err *e)
+{
+	return to_session(h, ((const struct msg_delete *)m->body)->session, m, e);
+}
+
+/* These name a request of the same connection. */
+static int
+to_request_owner(struct house *h, uint64_t call, const struct msg *m, struct err *e)
+{
+	struct session *s = registry_request_owner(h->registry, m->conn, call);
+
+	if (s == NULL)
+		return err_set(e, E_NOTFOUND, "no command of request %lu is running", call);
+	return session_deliver(s, m, e);
+}
+
+static int
+on_cancel(struct house *h, const struct msg *m, struct err *e)
+{
+	return to_request_owner(h, ((const struct msg_cancel *)m->body)->call, m, e);
+}
+
+static int
+on_output_ack(struct house *h, const struct msg *m, struct err *e)
+{
+	return to_request_owner(h, ((const struct msg_output_ack *)m->body)->call, m, e);
+}
+
+static const struct {
+	int  (*fn)(struct house *, const struct msg *, struct err *);
+	bool makes_work; /* refused while stopping */
+} on[MSG__COUNT] = {
+	[MSG_PING]       = { admin_ping, false },
+	[MSG_STATUS]     = { admin_status, false },
+	[MSG_GET]        = { admin_get, false },
+	[MSG_LIST]       = { admin_list, false },
+	[MSG_CREATE]     = { on_create, true },
+	[MSG_EXEC]       = { on_exec, true },
+	[MSG_DELETE]     = { on_delete, false },
+	[MSG_CANCEL]     = { on_cancel, false },
+	[MSG_OUTPUT_ACK] = { on_output_ack, false },
+};
+
+int
+route(struct house *h, struct msg *m, struct err *e)
+{
+	if (on[m->type].fn == NULL)
+		return err_set(e, E_PROTO, "%s is not for clients", msg_name(m->type));
+	if (on[m->type].makes_work && h->stopping)
+		return err_set(e, E_SHUTDOWN, "boxd is shutting down");
+	return on[m->type].fn(h, m, e);
+}

@@ -1,0 +1,50 @@
+/*
+ * A session is one sandbox and the requests waiting on it.
+ *
+ *	STARTING -> READY <-> RESTARTING
+ *	    \         |           /
+ *	     `----> CLOSING <----'  -> freed by the registry
+ *
+ * Its worker process may crash and be replaced while the sandbox lives on
+ * (RESTARTING).  CLOSING ends when a worker has reported that nothing is left.
+ */
+#ifndef SUPERVISOR_SESSION_H
+#define SUPERVISOR_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "house.h"
+
+struct session;
+
+/* Start a new one; the client of m (a CREATE) is answered when it stands.  NULL and the reason. */
+struct session *session_create(struct house *, const char *name, const struct msg_spec *, uint32_t uid_base,
+    const struct msg *m, struct err *);
+
+/* Take over one that an earlier boxd left standing. */
+struct session *session_adopt(struct house *, const struct msg_session_state *, int dir, struct err *);
+
+/* Remove what an earlier boxd left of one. */
+struct session *session_sweep(struct house *, uint64_t id, int dir, struct err *);
+
+/* A client's message for it: EXEC, DELETE, CREATE (reuse), CANCEL, OUTPUT_ACK. */
+int session_deliver(struct session *, const struct msg *, struct err *);
+
+/* End it; why is for the log and for those who wait. */
+void session_close(struct session *, const char *why);
+
+void session_conn_gone(struct session *, uint64_t conn);
+bool session_has_request(const struct session *, uint64_t conn, uint64_t id);
+
+const char            *session_name(const struct session *);
+const struct msg_spec *session_spec(const struct session *);
+uint32_t               session_uid_base(const struct session *);
+
+/* Borrows from the session and the machine. */
+struct msg_session_info session_info(const struct session *);
+
+/* For the registry alone. */
+void session_free(struct session *);
+
+#endif

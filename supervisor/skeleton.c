@@ -1,0 +1,191 @@
+/*
+ * What the host does not lend to a sandbox stands here: a minimal /etc of our own,
+ * mount points, links, and when we are root real device nodes, so that /dev costs
+ * one mount per session instead of seven.  Running sandboxes look at these very
+ * files, so each is replaced whole or left alone.
+ */
+#include "skeleton.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "buf.h"
+#include "fd.h"
+
+static const char *const directories[] = {
+	"etc", "etc/alternatives", "etc/ssl", "dev", "dev/pts", "dev/shm", "home", "opt", "proc", "run", "tmp", "usr",
+	"var", "workspace",
+};
+
+/* Host directories that may be links (merged /usr) or real. */
+static const char *const lib_dirs[] = { "bin", "sbin", "lib", "lib32", "lib64", "libx32" };
+
+static const struct {
+	const char *name, *text;
+} files[] = {
+	/* A login shell reads this for every command: it must not fork. */
+	{ "etc/profile", "umask 022\n" },
+	{ "etc/passwd", "root:x:0:0:root:/home:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n" },
+	{ "etc/group", "root:x:0:\ntty:x:5:\nnogroup:x:65534:\n" },
+	{ "etc/hostname", "box\n" },
+	{ "etc/hosts", "127.0.0.1 localhost box\n::1 localhost box\n" },
+	{ "etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n" },
+	{ "etc/resolv.conf", "" },
+	{ "etc/ld.so.cache", "" }, /* the host's is mounted over it */
+};
+
+/* Small host files that never hold a secret. */
+static const char *const copies[] = {
+	"etc/localtime", "etc/protocols", "etc/services", "etc/mime.types", "etc/ld.so.conf",
+};
+
+static const struct {
+	const char *name, *to;
+} links[] = {
+	{ "dev/fd", "/proc/self/fd" },      { "dev/stdin", "/proc/self/fd/0" },
+	{ "dev/stdout", "/proc/self/fd/1" }, { "dev/stderr", "/proc/self/fd/2" },
+	{ "dev/ptmx", "pts/ptmx" },         { "etc/mtab", "/proc/self/mounts" },
+	{ "etc/os-release", "../usr/lib/os-release" }, { "root", "home" }, { "var/tmp", "../tmp" },
+};
+
+static const struct {
+	const char *name;
+	unsigned    major, minor;
+} devices[] = {
+	{ "dev/null", 1, 3 }, { "dev/zero", 1, 5 }, { "dev/full", 1, 7 },
+	{ "dev/random", 1, 8 }, { "dev/urandom", 1, 9 }, { "dev/tty", 5, 0 },
+};
+
+#define COUNT(a) (sizeof(a) / sizeof(*(a)))
+
+static int
+make_directory(int root, const char *name, struct err *e)
+{
+	if (mkdirat(root, name, 0755) == -1 && errno != EEXIST)
+		return err_sys(e, "make root/%s", name);
+	return 0;
+}
+
+static int
+make_link(int root, const char *name, const char *to, struct err *e)
+{
+	if (symlinkat(to, root, name) == -1 && errno != EEXIST)
+		return err_sys(e, "link root/%s", name);
+	return 0;
+}
+
+static int
+write_file(int root, const char *name, const char *bytes, size_t n, struct err *e)
+{
+	static const char fresh[] = ".new";
+	AUTO_FD int       fd = openat(root, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	if (fd == -1 || write(fd, bytes, n) != (ssize_t)n)
+		return err_sys(e, "write root/%s", name);
+	if (renameat(root, fresh, root, name) == -1)
+		return err_sys(e, "move root/%s into place", name);
+	return 0;
+}
+
+/* Absent on the host means absent inside. */
+static int
+copy_host_file(int root, const char *name, struct err *e)
+{
+	char       path[PATH_MAX], bytes[4096];
+	ssize_t    n = 0;
+	struct buf all = { 0 };
+
+	snprintf(path, sizeof(path), "/%s", name);
+	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd == -1)
+		return 0;
+	while (all.len < 256 * 1024 && (n = read(fd, bytes, sizeof(bytes))) > 0)
+		buf_append(&all, bytes, (size_t)n);
+	int r = n < 0 || all.failed ? err_sys(e, "copy %s", path) : write_file(root, name, all.data, all.len, e);
+	buf_clear(&all);
+	return r;
+}
+
+/* /bin and its like: a link where the host has a link, a mount point where it has a directory. */
+static int
+mirror_lib_dir(int root, const char *name, struct err *e)
+{
+	char        path[PATH_MAX], to[PATH_MAX];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/%s", name);
+	if (lstat(path, &st) == -1)
+		return 0;
+	if (!S_ISLNK(st.st_mode))
+		return make_directory(root, name, e);
+	ssize_t n = readlink(path, to, sizeof(to) - 1);
+	if (n == -1)
+		return err_sys(e, "read %s", path);
+	to[n] = '\0';
+	return make_link(root, name, to, e);
+}
+
+/* Where we may not make a node, an empty file is a place to mount the host's on. */
+static int
+make_device(int root, const char *name, unsigned major, unsigned minor, struct err *e)
+{
+	struct stat st;
+
+	if (fstatat(root, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return 0;
+	if (mknodat(root, name, S_IFCHR | 0666, makedev(major, minor)) == 0) {
+		AUTO_FD int works = openat(root, name, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+
+		if (works >= 0 || errno == ENXIO) /* ENXIO: we have no controlling terminal */
+			return fchmodat(root, name, 0666, 0);
+		unlinkat(root, name, 0); /* a file system mounted nodev */
+	}
+	return write_file(root, name, "", 0, e);
+}
+
+static int
+fill(int root, struct err *e)
+{
+	for (size_t i = 0; i < COUNT(directories); i++)
+		if (make_directory(root, directories[i], e) == -1)
+			return -1;
+	for (size_t i = 0; i < COUNT(lib_dirs); i++)
+		if (mirror_lib_dir(root, lib_dirs[i], e) == -1)
+			return -1;
+	for (size_t i = 0; i < COUNT(files); i++)
+		if (write_file(root, files[i].name, files[i].text, strlen(files[i].text), e) == -1)
+			return -1;
+	for (size_t i = 0; i < COUNT(copies); i++)
+		if (copy_host_file(root, copies[i], e) == -1)
+			return -1;
+	for (size_t i = 0; i < COUNT(links); i++)
+		if (make_link(root, links[i].name, links[i].to, e) == -1)
+			return -1;
+	for (size_t i = 0; i < COUNT(devices); i++)
+		if (make_device(root, devices[i].name, devices[i].major, devices[i].minor, e) == -1)
+			return -1;
+	return 0;
+}
+
+int
+skeleton_build(const char *state_dir, struct err *e)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%.4000s/root", state_dir);
+	if (mkdir(path, 0755) == -1 && errno != EEXIST)
+		return err_sys(e, "make %s", path);
+	AUTO_FD int root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (root == -1)
+		return err_sys(e, "open %s", path);
+	mode_t old = umask(022);
+	int    r = fill(root, e);
+	umask(old);
+	return r == -1 ? err_prefix(e, "%s", state_dir) : fd_take(&root);
+}

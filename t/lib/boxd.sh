@@ -1,0 +1,316 @@
+# A private boxd for a shell test, and TAP.  Sourced from the top of the tree:
+#
+#	. t/lib/boxd.sh
+#	boxd_config 'memory_mb = 64' 'log_level = debug'     before boxd_start
+#	boxd_start [argument...]                             ready when it returns
+#	is "$(boxctl get x -o json | jq -r .state)" ready "the session is ready"
+#	eventually test -e "$D/mark"; ok "it came"           ok judges the command before it
+#	done_testing                                         stops boxd; what is left of it is a failure
+#
+# $D is the test's directory (state, run, boxd.conf, log), $BOXD_PID the daemon.
+# BUILD says where the programs are.  Everything private begins with an underscore.
+
+BUILD=${BUILD:-build}
+case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
+EVENTUALLY_SEC=${EVENTUALLY_SEC:-60}
+
+D=$(mktemp -d "${TMPDIR:-/tmp}/boxd-t.XXXXXX") || exit 1
+chmod 755 "$D" # as /var/lib is: what boxd keeps closed it must close itself
+BOXD_PID= BOXD_STATUS=
+_tests=0 _failures=0 _planned= _done= _cleaned=
+: >"$D/log"
+: >"$D/boxd.conf"
+: >"$D/.seen"
+
+# ---- TAP -------------------------------------------------------------------
+
+diag() { printf '%s\n' "$*" | sed 's/^/# /' >&2; }
+note() { printf '%s\n' "$*" | sed 's/^/# /'; }
+
+_result() { # passed name
+	_tests=$((_tests + 1))
+	_name=$(printf '%s' "$2" | tr '#\n' '__')
+	if [ "$1" -eq 0 ]; then
+		printf 'ok %d - %s\n' "$_tests" "$_name"
+		return 0
+	fi
+	printf 'not ok %d - %s\n' "$_tests" "$_name"
+	_failures=$((_failures + 1))
+	diag "Failed test '$_name' in $0"
+	return 1
+}
+
+# ok NAME: did the command before this one succeed?  ok NAME COMMAND...: does this one?
+ok() {
+	_status=$?
+	_what=$1
+	shift
+	if [ $# -gt 0 ]; then
+		"$@"
+		_status=$?
+	fi
+	_result "$_status" "$_what" && return 0
+	diag "exit status $_status${1:+ of: $*}"
+	return 1
+}
+
+pass() { _result 0 "$1"; }
+fail() { _result 1 "$1"; }
+
+is() { # got expected name
+	[ "$1" = "$2" ]
+	_result $? "$3" && return 0
+	diag "     got: '$1'"
+	diag "expected: '$2'"
+	return 1
+}
+
+isnt() {
+	[ "$1" != "$2" ]
+	_result $? "$3" && return 0
+	diag "got what it should not be: '$1'"
+	return 1
+}
+
+like() { # got extended-regex name
+	printf '%s\n' "$1" | grep -Eq -- "$2"
+	_result $? "$3" && return 0
+	diag "           got: '$1'"
+	diag "does not match: '$2'"
+	return 1
+}
+
+unlike() {
+	! printf '%s\n' "$1" | grep -Eq -- "$2"
+	_result $? "$3" && return 0
+	diag "        got: '$1'"
+	diag "but matches: '$2'"
+	return 1
+}
+
+skip() { # count why
+	_i=0
+	while [ $_i -lt "$1" ]; do
+		_tests=$((_tests + 1)) _i=$((_i + 1))
+		printf 'ok %d # SKIP %s\n' "$_tests" "$2"
+	done
+}
+
+plan() { # a number, or: skip_all why
+	if [ "$1" = skip_all ]; then
+		printf '1..0 # SKIP %s\n' "$2"
+		_done=yes
+		exit 0
+	fi
+	_planned=$1
+	printf '1..%d\n' "$1"
+}
+
+# The last line of a test.  Without a plan the clean end is a test of its own.
+done_testing() {
+	_clean_up
+	_left=$?
+	if [ -z "$_planned" ]; then
+		_result $_left "nothing of this boxd is left"
+		printf '1..%d\n' "$_tests"
+	elif [ "$_planned" -ne "$_tests" ]; then
+		diag "Looks like you planned $_planned tests but ran $_tests."
+		_failures=$((_failures + 1))
+	fi
+	[ "$_failures" -eq 0 ] || diag "Looks like you failed $_failures of $_tests."
+	_done=yes
+	[ "$_failures" -eq 0 ] && [ "$_left" -eq 0 ]
+	exit
+}
+
+# ---- waiting ---------------------------------------------------------------
+
+# eventually COMMAND...: until it succeeds.  The deadline is for machines that are very slow.
+eventually() {
+	_deadline=$(($(date +%s) + EVENTUALLY_SEC))
+	until "$@"; do
+		if [ "$(date +%s)" -ge "$_deadline" ]; then
+			diag "not within $EVENTUALLY_SEC seconds: $*"
+			return 1
+		fi
+		sleep 0.05
+	done
+}
+
+# Gone, or a zombie whose parent does not look.
+_ended() { # pid
+	_stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 0
+	case ${_stat##*) } in Z*|X*) return 0 ;; esac
+	return 1
+}
+
+# vanish PID: as a crash would end it.  Gone when this returns.
+vanish() {
+	[ "$1" != "$BOXD_PID" ] || _remember
+	kill -9 "$1" 2>/dev/null
+	wait "$1" 2>/dev/null
+	eventually _ended "$1"
+	[ "$1" != "$BOXD_PID" ] || BOXD_PID=
+	return 0
+}
+
+# ---- the daemon ------------------------------------------------------------
+
+boxctl() { "$BUILD/boxctl" --socket "$D/run/boxd.sock" "$@"; }
+
+# boxd_config LINE...: lines of its configuration file
+boxd_config() { printf '%s\n' "$@" >>"$D/boxd.conf"; }
+
+_ready_or_dead() { _ended "$BOXD_PID" || boxctl ping >/dev/null 2>&1; }
+
+# boxd_start [ARGUMENT...]: also again, after boxd_stop or vanish; the directories are the same.
+# Its output is not ours: a daemon that stays must not keep the TAP pipe open.
+boxd_start() {
+	"$BUILD/boxd" --state-dir "$D/state" --runtime-dir "$D/run" -c "$D/boxd.conf" "$@" \
+		</dev/null >>"$D/log" 2>&1 &
+	BOXD_PID=$!
+	if eventually _ready_or_dead && ! _ended "$BOXD_PID"; then
+		return 0
+	fi
+	fail "boxd starts"
+	diag "$(tail -n 30 "$D/log")"
+	exit 1
+}
+
+# boxd_stop: as an operator would.  BOXD_STATUS is its exit status.
+boxd_stop() {
+	[ -n "$BOXD_PID" ] || return 0
+	_remember
+	kill -TERM "$BOXD_PID" 2>/dev/null
+	_stopped=0
+	if ! eventually _ended "$BOXD_PID"; then
+		diag "boxd does not stop: $(tail -n 5 "$D/log")"
+		kill -9 "$BOXD_PID" 2>/dev/null
+		_stopped=1
+	fi
+	wait "$BOXD_PID" 2>/dev/null
+	BOXD_STATUS=$?
+	BOXD_PID=
+	return $_stopped
+}
+
+# ---- what is left ----------------------------------------------------------
+
+# "pid:start time" of all processes below one.  A name may have spaces and brackets in it.
+_tree() { # pid
+	cat /proc/[0-9]*/stat 2>/dev/null | awk -v root="$1" '
+		/^[0-9]+ \(/ {
+			pid = $1
+			sub(/^.*\) /, "")
+			parent[pid] = $2
+			start[pid] = $20
+		}
+		END {
+			for (pid in parent) {
+				for (up = pid; up in parent && up != root && up != 0; )
+					up = parent[up]
+				if (up == root && pid != root)
+					print pid ":" start[pid]
+			}
+		}'
+}
+
+# While the daemon lives its children can be told; when it is gone they are anybody's.
+_remember() { _tree "$BOXD_PID" >>"$D/.seen"; }
+
+_instances() { grep -aoE 'instance=[0-9a-f]{16}' "$D/log" | sed 's/.*=/boxd-/' | sort -u; }
+
+_same_process() { # pid:start
+	_stat=$(cat "/proc/${1%%:*}/stat" 2>/dev/null) || return 1
+	_stat=${_stat##*) }
+	case $_stat in Z*|X*) return 1 ;; esac
+	[ "$(printf '%s' "$_stat" | cut -d' ' -f20)" = "${1#*:}" ]
+}
+
+_left_processes() {
+	sort -u "$D/.seen" | while read -r _p; do
+		! _same_process "$_p" || echo "${_p%%:*}"
+	done
+	_pattern=$(_instances)
+	[ -n "$_pattern" ] || return 0
+	grep -lsF "$_pattern" /proc/[0-9]*/cgroup | cut -d/ -f3 | while read -r _p; do
+		_ended "$_p" || echo "$_p"
+	done
+}
+
+_left_cgroups() {
+	awk '$3 == "cgroup" || $3 == "cgroup2" { print $2 }' /proc/mounts | sort -u | while read -r _m; do
+		for _i in $(_instances); do
+			find "$_m" -depth -type d -path "*/$_i*" 2>/dev/null
+		done
+	done
+}
+
+_left_mounts() { awk -v d="$D/" 'index($5 "/", d) == 1 { print $5 }' /proc/self/mountinfo | sort -r; }
+
+# Files a stopped daemon keeps are its own business; a session's directory and a socket are not.
+_left_files() {
+	find "$D/state/sessions" -mindepth 1 -maxdepth 1 2>/dev/null
+	find "$D/run" "$D/state" -type s 2>/dev/null
+}
+
+_left() {
+	_left_processes | sort -un | while read -r _p; do
+		echo "process $_p: $(tr '\0' ' ' <"/proc/$_p/cmdline" 2>/dev/null)"
+	done
+	_left_cgroups | sed 's/^/cgroup /'
+	_left_mounts | sed 's/^/mount /'
+	_left_files | sed 's/^/file /'
+}
+
+_nothing_left() { [ -z "$(_left)" ]; }
+
+# So that one failing test does not spoil those after it.
+_sweep() {
+	for _p in $(_left_processes); do
+		kill -9 "$_p" 2>/dev/null
+	done
+	EVENTUALLY_SEC=10
+	eventually test -z "$(_left_processes)" 2>/dev/null
+	_left_mounts | while read -r _m; do umount -l "$_m" 2>/dev/null; done
+	_left_cgroups | while read -r _c; do rmdir "$_c" 2>/dev/null; done
+}
+
+# 0 when nothing was left.
+_clean_up() {
+	[ -z "$_cleaned" ] || return 0
+	_cleaned=yes _bad=0
+	boxd_stop || _bad=1
+	EVENTUALLY_SEC=10 # dying takes a moment; longer is a leak
+	if ! eventually _nothing_left 2>/dev/null; then
+		diag "left behind:"
+		diag "$(_left)"
+		_sweep
+		_bad=1
+	fi
+	if grep -aE 'AddressSanitizer|LeakSanitizer|runtime error:|Assertion' "$D/log" >"$D/.grave"; then
+		diag "the log has:"
+		diag "$(head -n 20 "$D/.grave")"
+		_bad=1
+	fi
+	if [ "$_failures" -gt 0 ] || [ "$_bad" -ne 0 ]; then
+		diag "the end of the log:"
+		diag "$(tail -n 20 "$D/log")"
+	fi
+	[ -n "$KEEP" ] && diag "kept: $D" || rm -rf --one-file-system "$D"
+	return $_bad
+}
+
+_on_exit() {
+	_code=$?
+	trap - EXIT
+	_clean_up || _code=1
+	if [ -z "$_done" ]; then
+		diag "the test ended before done_testing"
+		[ "$_code" -ne 0 ] || _code=1
+	fi
+	exit $_code
+}
+trap _on_exit EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP

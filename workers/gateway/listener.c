@@ -1,0 +1,156 @@
+/*
+ * Accepting has three ways to go wrong.  The client is gone again: take the
+ * next.  The kernel has no descriptor or memory left: the listener stays
+ * readable, so look away for a moment instead of spinning.  Too many clients: let
+ * the one in, tell it why, and close; that leaves nothing behind and is
+ * friendlier than a connection that hangs in the backlog.
+ */
+#include "listener.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "fd.h"
+#include "log.h"
+
+enum { BURST = 32 }; /* accepted before other watchers get their turn */
+
+static const double RETRY_SEC = 0.25; /* after the kernel had no room */
+
+struct listener {
+	struct ev_loop            *loop;
+	int                        fd; /* owned */
+	size_t                     inside, most;
+	const struct listener_ops *ops;
+	void                      *arg;
+	bool                       paused; /* by listener_pause */
+	ev_io                      ready;  /* runs unless paused or retrying */
+	ev_timer                   retry;  /* runs while the kernel has no room */
+};
+
+static void
+watch(struct listener *l)
+{
+	if (l->paused || ev_is_active(&l->retry))
+		ev_io_stop(l->loop, &l->ready);
+	else
+		ev_io_start(l->loop, &l->ready);
+}
+
+/* Whatever accept(2) says here, trying again at once would say it again. */
+static void
+look_away(struct listener *l)
+{
+	log_warn("accept failed clients=%zu retry_ms=%d reason=\"%s\"", l->inside, (int)(RETRY_SEC * 1000),
+	    strerror(errno));
+	ev_timer_set(&l->retry, RETRY_SEC, 0.);
+	ev_timer_start(l->loop, &l->retry);
+	watch(l);
+}
+
+static void
+on_retry(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	(void)loop;
+	(void)revents;
+	watch(w->data);
+}
+
+static void
+admit(struct listener *l, int client)
+{
+	AUTO_FD int fd = client;
+
+	if (l->inside >= l->most) {
+		l->ops->on_excess(l->arg, fd);
+		return;
+	}
+	l->inside++;
+	l->ops->on_client(l->arg, fd_take(&fd));
+}
+
+static void
+on_ready(struct ev_loop *loop, ev_io *w, int revents)
+{
+	struct listener *l = w->data;
+
+	(void)loop;
+	(void)revents;
+	for (int i = 0; i < BURST && ev_is_active(&l->ready); i++) {
+		int fd = accept4(l->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd >= 0)
+			admit(l, fd);
+		else if (errno == EAGAIN)
+			return;
+		else if (errno != EINTR && errno != ECONNABORTED)
+			look_away(l);
+	}
+}
+
+struct listener *
+listener_open(struct ev_loop *loop, int fd, size_t most, const struct listener_ops *ops, void *arg, struct err *e)
+{
+	struct listener *l;
+	int              flags = fcntl(fd, F_GETFL);
+
+	/* a client that leaves between readiness and accept must not block us */
+	if (flags == -1 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) == -1) {
+		err_sys(e, "listener");
+		return NULL;
+	}
+	if ((l = calloc(1, sizeof(*l))) == NULL) {
+		err_set(e, E_SYS, "no memory for a listener");
+		return NULL;
+	}
+	l->loop = loop;
+	l->fd = fd;
+	l->most = most;
+	l->ops = ops;
+	l->arg = arg;
+	ev_io_init(&l->ready, on_ready, fd, EV_READ);
+	ev_timer_init(&l->retry, on_retry, RETRY_SEC, 0.);
+	l->ready.data = l->retry.data = l;
+	watch(l);
+	return l;
+}
+
+void
+listener_left(struct listener *l)
+{
+	assert(l->inside > 0);
+	l->inside--;
+}
+
+void
+listener_pause(struct listener *l)
+{
+	l->paused = true;
+	watch(l);
+}
+
+void
+listener_resume(struct listener *l)
+{
+	l->paused = false;
+	watch(l);
+}
+
+void
+listener_close(struct listener **lp)
+{
+	struct listener *l = *lp;
+
+	if (l == NULL)
+		return;
+	*lp = NULL;
+	ev_io_stop(l->loop, &l->ready);
+	ev_timer_stop(l->loop, &l->retry);
+	fd_close(&l->fd); /* no shutdown: the next gateway gets the same socket */
+	free(l);
+}

@@ -1,0 +1,491 @@
+/*
+ * A client's request walks: frame -> decoded and checked -> supervisor, with the
+ * connection id as the envelope's conn.  Its reply walks back by that id and by
+ * the request id, both never reused: a reply whose client or request is gone
+ * finds nobody, which is no error.
+ *
+ * Who is wrong pays.  A bad request gets an error reply and a bad notice a log
+ * line, and the connection lives on; a broken envelope means that nothing behind
+ * it can be trusted either, so the client is told CLOSING and dropped.
+ *
+ * When the supervisor does not keep up, nobody is read or accepted until the
+ * link has drained.  The one thing that must not get lost then is CONN_GONE,
+ * or the supervisor would keep the connection for ever: records of clients that
+ * left wait in a list until the link takes their notice.
+ */
+#include "rpc.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+
+#include "calls.h"
+#include "conn.h"
+#include "fd.h"
+#include "log.h"
+
+enum {
+	LINK_HIGH = LIM_LINK_QUEUE / 4, /* packets waiting: stop reading clients */
+	LINK_LOW = LIM_LINK_QUEUE / 16, /* go on */
+	PINGS_HIGH = 1024,              /* unanswered pings of one client: read it later */
+	PINGS_LOW = PINGS_HIGH / 2,
+};
+
+static const double DRAIN_SEC = 0.01; /* how often a congested link is looked at */
+
+struct client {
+	LIST_ENTRY(client) next; /* in its bucket, or in unsaid */
+	struct rpc        *rpc;
+	struct conn       *conn; /* owned */
+	uint64_t           id;
+	bool               announced; /* the supervisor knows it */
+	bool               called;    /* last_call is one */
+	uint64_t           last_call; /* greatest request id so far */
+	struct calls       calls;
+};
+
+LIST_HEAD(clients, client);
+
+struct rpc {
+	struct ev_loop  *loop;
+	struct link     *link;     /* borrowed */
+	struct listener *listener; /* borrowed */
+	uint64_t         next_conn;
+	struct clients  *buckets;  /* owned; clients by id, ids count up, so the low bits spread them evenly */
+	size_t           mask;     /* buckets less one, a power of two less one */
+	struct clients   unsaid;   /* owned; gone, and the supervisor not yet told */
+	ev_timer         drain;    /* runs while the link is congested */
+};
+
+/* ---- clients by id ------------------------------------------------------------ */
+
+static struct clients *
+bucket(struct rpc *r, uint64_t id)
+{
+	return &r->buckets[id & r->mask];
+}
+
+static struct client *
+client_find(struct rpc *r, uint64_t id)
+{
+	struct client *c;
+
+	LIST_FOREACH(c, bucket(r, id), next)
+		if (c->id == id)
+			return c;
+	return NULL;
+}
+
+/* ---- the link to the supervisor ------------------------------------------------- */
+
+static void
+each_client(struct rpc *r, void (*fn)(struct conn *, enum conn_hold))
+{
+	struct client *c;
+
+	for (size_t i = 0; i <= r->mask; i++)
+		LIST_FOREACH(c, &r->buckets[i], next)
+			fn(c->conn, HOLD_LINK);
+}
+
+static void
+watch_link(struct rpc *r)
+{
+	if (link_queued(r->link) < LINK_HIGH || ev_is_active(&r->drain))
+		return;
+	log_warn("link congested packets=%zu", link_queued(r->link));
+	listener_pause(r->listener);
+	each_client(r, conn_hold);
+	ev_timer_again(r->loop, &r->drain);
+}
+
+static int
+pass_on(struct client *c, enum msg_type t, uint64_t id, const void *body, struct err *e)
+{
+	int r = link_send(c->rpc->link, t, id, c->id, body, e);
+
+	watch_link(c->rpc);
+	return r;
+}
+
+/* -1: the link does not take it now; the record must wait. */
+static int
+say_gone(struct client *c)
+{
+	struct msg_conn_gone none;
+	struct err           e;
+
+	if (c->announced && pass_on(c, MSG_CONN_GONE, 0, &none, &e) == -1 && e.code != E_CRASH)
+		return -1;
+	LIST_REMOVE(c, next);
+	free(c);
+	return 0;
+}
+
+static void
+on_drain(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct rpc *r = w->data;
+
+	(void)revents;
+	while (!LIST_EMPTY(&r->unsaid) && link_queued(r->link) < LINK_HIGH)
+		if (say_gone(LIST_FIRST(&r->unsaid)) == -1)
+			return;
+	if (link_queued(r->link) > LINK_LOW || !LIST_EMPTY(&r->unsaid))
+		return;
+	ev_timer_stop(loop, w);
+	log_info("link drained");
+	listener_resume(r->listener);
+	each_client(r, conn_release);
+}
+
+/* ---- to the client --------------------------------------------------------------- */
+
+static void
+say_error(struct client *c, uint64_t id, const struct err *why)
+{
+	struct packet p = { .stream = true };
+	struct err    e;
+
+	if (msg_encode_error(&p, id, 0, why, &e) == 0)
+		conn_send(c->conn, &p.bytes);
+	packet_clear(&p);
+}
+
+static void
+say_closing(struct client *c, const char *code, const char *reason)
+{
+	struct msg_closing bye = { .code = code, .reason = reason };
+	struct packet      p = { .stream = true };
+	struct err         e;
+
+	if (msg_encode(&p, MSG_CLOSING, 0, 0, &bye, &e) == 0)
+		conn_send(c->conn, &p.bytes);
+	packet_clear(&p);
+	conn_finish(c->conn, reason);
+}
+
+static void
+on_broken(void *arg, const struct err *why)
+{
+	say_closing(arg, err_wire_name(why->code), why->text);
+}
+
+/* ---- from the client -------------------------------------------------------------- */
+
+static int
+check_id(struct client *c, uint64_t id, struct err *e)
+{
+	if (c->called && id <= c->last_call)
+		return err_set(e, E_PROTO, "request id %lu is not greater than %lu, which was used already", id,
+		    c->last_call);
+	c->called = true;
+	c->last_call = id;
+	return 0;
+}
+
+static int
+check_budget(struct client *c, enum msg_type t, struct err *e)
+{
+	if (t != MSG_PING && c->calls.n - c->calls.pings >= LIM_CONN_INFLIGHT)
+		return err_set(e, E_BUSY, "%s: wait for a reply first (max %d requests in flight)", msg_name(t),
+		    LIM_CONN_INFLIGHT);
+	return 0;
+}
+
+static int
+on_request(struct client *c, const struct msg *m, struct err *e)
+{
+	if (check_budget(c, m->type, e) == -1)
+		return -1;
+	/* the table first: what was sent cannot be taken back */
+	if (calls_add(&c->calls, m->id, m->type, e) == -1)
+		return -1;
+	if (pass_on(c, m->type, m->id, m->body, e) == -1) {
+		calls_take(&c->calls, m->id);
+		return -1;
+	}
+	if (c->calls.pings >= PINGS_HIGH)
+		conn_hold(c->conn, HOLD_PINGS);
+	return 0;
+}
+
+static void
+on_notice(struct client *c, const struct msg *m)
+{
+	struct err e;
+
+	if (pass_on(c, m->type, 0, m->body, &e) == -1)
+		log_warn("conn=%lu %s lost reason=\"%s\"", c->id, msg_name(m->type), e.text);
+}
+
+/*
+ * Is only the content of a refused message wrong?  The decoder leaves id 0 when
+ * it could not read one, but 0 is also an id a client may choose: so look.
+ */
+static bool
+envelope_is_whole(const struct msg *m)
+{
+	const msgpack_object *o = &m->unpacked.data;
+
+	if (o->type != MSGPACK_OBJECT_ARRAY || o->via.array.size < 3)
+		return false;
+	if (o->via.array.ptr[0].type != MSGPACK_OBJECT_POSITIVE_INTEGER)
+		return false;
+	if (o->via.array.ptr[0].via.u64 == ENV_NOTICE)
+		return o->via.array.size == 3;
+	return o->via.array.ptr[0].via.u64 == ENV_REQUEST && o->via.array.size == 4 &&
+	    o->via.array.ptr[1].type == MSGPACK_OBJECT_POSITIVE_INTEGER;
+}
+
+/* m could not be decoded because of why. */
+static void
+on_invalid(struct client *c, const struct msg *m, const struct err *why)
+{
+	struct err e;
+
+	if (!envelope_is_whole(m))
+		on_broken(c, why);
+	else if (m->envelope == ENV_NOTICE)
+		log_info("conn=%lu bad notice reason=\"%s\"", c->id, why->text);
+	else
+		say_error(c, m->id, check_id(c, m->id, &e) == -1 ? &e : why);
+}
+
+static void
+on_valid(struct client *c, const struct msg *m)
+{
+	struct err e;
+
+	if (m->envelope == ENV_NOTICE)
+		on_notice(c, m);
+	else if (check_id(c, m->id, &e) == -1 || on_request(c, m, &e) == -1)
+		say_error(c, m->id, &e);
+}
+
+static void
+on_frame(void *arg, const char *bytes, size_t n)
+{
+	static const int no_fds[1] = { -1 };
+	struct client   *c = arg;
+	struct err       e;
+	struct msg       m;
+
+	if (msg_decode(&m, bytes, n, no_fds, 0, FROM_CLIENT, &e) == -1)
+		on_invalid(c, &m, &e); /* replies too: a client has nothing to reply to */
+	else
+		on_valid(c, &m);
+	msg_clear(&m);
+}
+
+static void
+on_gone(void *arg)
+{
+	struct client *c = arg;
+	struct rpc    *r = c->rpc;
+
+	conn_close(&c->conn);
+	calls_clear(&c->calls);
+	listener_left(r->listener);
+	if (say_gone(c) == -1) {
+		LIST_REMOVE(c, next);
+		LIST_INSERT_HEAD(&r->unsaid, c, next);
+		if (!ev_is_active(&r->drain))
+			ev_timer_again(r->loop, &r->drain);
+	}
+}
+
+/* ---- from the supervisor ------------------------------------------------------------ */
+
+static int
+encode_reply(struct packet *p, enum msg_type request, struct msg *m, struct err *e)
+{
+	enum msg_type t = msg_def(request)->result;
+
+	if (m->failed)
+		return msg_encode_error(p, m->id, 0, &m->error, e);
+	if (msg_expect(m, t, e) == -1)
+		return err_prefix(e, "boxd's reply to %s", msg_name(request));
+	return msg_encode_reply(p, t, m->id, 0, m->body, e);
+}
+
+static void
+on_reply(struct client *c, struct msg *m)
+{
+	struct packet p = { .stream = true };
+	struct err    e;
+	enum msg_type request = calls_take(&c->calls, m->id);
+
+	if (request == MSG_NONE)
+		return;
+	if (encode_reply(&p, request, m, &e) == 0)
+		conn_send(c->conn, &p.bytes);
+	else {
+		log_error("conn=%lu request=%lu reply lost reason=\"%s\"", c->id, m->id, e.text);
+		say_error(c, m->id, &e);
+	}
+	packet_clear(&p);
+	if (c->calls.pings <= PINGS_LOW)
+		conn_release(c->conn, HOLD_PINGS);
+}
+
+static void
+on_output(struct client *c, struct msg *m)
+{
+	struct packet p = { .stream = true };
+	struct err    e;
+
+	if (msg_encode(&p, MSG_OUTPUT, 0, 0, m->body, &e) == 0)
+		conn_send(c->conn, &p.bytes);
+	else { /* a gap the client could not see is worse than no connection */
+		packet_clear(&p);
+		on_broken(c, &e);
+	}
+	packet_clear(&p);
+}
+
+static void
+on_closing(struct client *c, struct msg *m)
+{
+	const struct msg_closing *bye = m->body;
+
+	say_closing(c, bye->code, bye->reason);
+}
+
+/* What the supervisor may tell a client; all else it may send is not for here. */
+static void (*const on[MSG__COUNT])(struct client *, struct msg *) = {
+	[MSG_OUTPUT] = on_output,
+	[MSG_CLOSING] = on_closing,
+};
+
+void
+rpc_deliver(struct rpc *r, struct msg *m)
+{
+	struct client *c = client_find(r, m->conn);
+
+	if (m->envelope != ENV_REPLY && on[m->type] == NULL)
+		log_error("the gateway takes no %s", msg_name(m->type));
+	else if (c == NULL)
+		log_debug("conn=%lu is gone, dropped %s", m->conn,
+		    m->envelope == ENV_REPLY ? "a reply" : msg_name(m->type));
+	else if (m->envelope == ENV_REPLY)
+		on_reply(c, m);
+	else
+		on[m->type](c, m);
+}
+
+/* ---- open, accept, close -------------------------------------------------------------- */
+
+static const struct conn_ops conn_ops = { .on_frame = on_frame, .on_broken = on_broken, .on_gone = on_gone };
+
+static struct client *
+client_open(struct rpc *r, int *fd, struct err *e)
+{
+	struct client *c = calloc(1, sizeof(*c));
+
+	if (c == NULL) {
+		err_set(e, E_SYS, "no memory for a client");
+		return NULL;
+	}
+	c->rpc = r;
+	c->id = r->next_conn++;
+	c->conn = conn_open(r->loop, *fd, c->id, &conn_ops, c, e);
+	if (c->conn == NULL) {
+		free(c);
+		return NULL;
+	}
+	fd_take(fd);
+	LIST_INSERT_HEAD(bucket(r, c->id), c, next);
+	return c;
+}
+
+void
+rpc_accept(struct rpc *r, int accepted)
+{
+	AUTO_FD int          fd = accepted;
+	struct msg_conn_open hello = { .peer = accepted };
+	struct err           e;
+	struct client       *c = client_open(r, &fd, &e);
+
+	if (c == NULL) {
+		log_warn("client refused reason=\"%s\"", e.text);
+		listener_left(r->listener);
+		return;
+	}
+	if (pass_on(c, MSG_CONN_OPEN, 0, &hello, &e) == -1) {
+		say_closing(c, err_wire_name(E_BUSY), e.text);
+		return;
+	}
+	c->announced = true;
+	if (ev_is_active(&r->drain)) /* it made the link congested, or came during it */
+		conn_hold(c->conn, HOLD_LINK);
+	log_debug("conn=%lu open", c->id);
+}
+
+void
+rpc_refuse(struct rpc *r, int fd)
+{
+	struct msg_closing bye = { .code = err_wire_name(E_BUSY), .reason = "too many connections; try again later" };
+	struct packet      p = { .stream = true };
+	struct err         e;
+
+	(void)r;
+	log_info("client refused reason=\"too many connections\"");
+	/* a fresh socket takes so few bytes or the client is gone */
+	if (msg_encode(&p, MSG_CLOSING, 0, 0, &bye, &e) == 0)
+		(void)!send(fd, p.bytes.data, p.bytes.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+	packet_clear(&p);
+}
+
+struct rpc *
+rpc_open(struct ev_loop *loop, struct link *link, struct listener *listener, uint64_t next_conn, size_t most,
+    struct err *e)
+{
+	struct rpc *r = calloc(1, sizeof(*r));
+	size_t      n = 1;
+
+	while (n < most)
+		n *= 2;
+	if (r == NULL || (r->buckets = calloc(n, sizeof(*r->buckets))) == NULL) {
+		free(r);
+		err_set(e, E_SYS, "no memory for %zu clients", most);
+		return NULL;
+	}
+	r->loop = loop;
+	r->link = link;
+	r->listener = listener;
+	r->next_conn = next_conn;
+	r->mask = n - 1;
+	ev_timer_init(&r->drain, on_drain, 0., DRAIN_SEC);
+	r->drain.data = r;
+	return r;
+}
+
+static void
+client_close(struct client *c)
+{
+	LIST_REMOVE(c, next);
+	conn_close(&c->conn);
+	calls_clear(&c->calls);
+	free(c);
+}
+
+void
+rpc_close(struct rpc **rp)
+{
+	struct rpc *r = *rp;
+
+	if (r == NULL)
+		return;
+	*rp = NULL;
+	ev_timer_stop(r->loop, &r->drain);
+	for (size_t i = 0; i <= r->mask; i++)
+		while (!LIST_EMPTY(&r->buckets[i]))
+			client_close(LIST_FIRST(&r->buckets[i]));
+	while (!LIST_EMPTY(&r->unsaid))
+		client_close(LIST_FIRST(&r->unsaid));
+	free(r->buckets);
+	free(r);
+}

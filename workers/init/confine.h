@@ -1,0 +1,17 @@
+/*
+ * Init gives away what it does not need before it does anything else.
+ */
+#ifndef INIT_CONFINE_H
+#define INIT_CONFINE_H
+
+#include <stdbool.h>
+
+#include "err.h"
+
+/*
+ * No core, no privilege by exec, signals blocked with their default actions,
+ * and no capability but those that telling commands apart by mark needs.
+ */
+int confine(bool marks, struct err *);
+
+#endif

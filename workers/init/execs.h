@@ -1,0 +1,41 @@
+/*
+ * All commands of the sandbox, by id.
+ */
+#ifndef INIT_EXECS_H
+#define INIT_EXECS_H
+
+#include "loop.h"
+#include "msg.h"
+#include "spawn.h"
+
+struct execs;
+
+/* marks: commands without a cgroup of their own are welcome.  NULL and the reason. */
+struct execs *execs_open(struct loop *, const struct spawner *, bool marks, struct err *);
+
+/* What a master asks; -1 and why not. */
+int execs_spawn(struct execs *, struct msg *, struct err *);
+int execs_cancel(struct execs *, uint64_t id, struct err *);
+int execs_ack(struct execs *, const struct msg_output_ack *, struct err *);
+int execs_detach(struct execs *, uint64_t id, struct err *);
+int execs_release(struct execs *, uint64_t id, struct err *);
+
+/* Go on for another master from where it says; out->execs.v is to be freed. */
+int execs_attach(struct execs *, const struct msg_attach *, struct msg_attached *out, struct err *);
+
+/* The next message for the master: 1 encoded, 0 none, -1 not now. */
+int execs_next(struct execs *, struct packet *, struct err *);
+
+/* Children have died. */
+void execs_child_signal(struct execs *);
+
+/* Reap, look at the clock, free what is gone: once per turn of the loop. */
+void execs_turn(struct execs *);
+
+/* When the next turn is due at the latest. */
+int64_t execs_wake(const struct execs *);
+
+/* How many are known: running, or ended and not released. */
+size_t execs_known(const struct execs *);
+
+#endif

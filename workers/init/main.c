@@ -1,0 +1,195 @@
+/*
+ * box-init: pid 1 of a sandbox.  Starts commands, keeps their output, reaps, and
+ * outlives every master; when no master comes back in time it ends, and the kernel
+ * ends all others with it.
+ *
+ *	box-init cgroup|mark ORPHAN_MS
+ *		how commands are told apart; how long to wait for a master
+ *
+ *	fd 0 1 2  /dev/null
+ *	fd 3      bound socket; we call listen(), so that SO_PEERCRED names us to
+ *	          whoever connects
+ *	fd 4      the first master's channel
+ *	fd 5      seccomp program for commands, as struct sock_filter entries
+ *
+ * One thread, one loop.  Per turn: what is ready, then deaths, then deadlines, then
+ * messages for the master.  Nothing waits but the loop, and vfork until its execve.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+
+#include "chan.h"
+#include "confine.h"
+#include "execs.h"
+#include "fd.h"
+#include "master.h"
+
+enum { FD_LISTENER = 3, FD_MASTER = 4, FD_FILTER = 5, BACKLOG = 8 };
+
+#define REST_NS 1000000000LL /* without a command: then memory goes back */
+
+struct options {
+	bool    marks;
+	int64_t orphan_ns;
+};
+
+struct house {
+	struct source  deaths; /* signalfd; owned */
+	struct loop    loop;
+	struct spawner spawner;
+	struct execs  *execs;
+	struct master *master;
+	int64_t        rest_ns; /* when to give memory back; NEVER: done */
+};
+
+static int
+parse(int argc, char **argv, struct options *o, struct err *e)
+{
+	char *end;
+
+	if (argc != 3)
+		return err_set(e, E_INVALID, "usage: box-init cgroup|mark ORPHAN_MS");
+	o->marks = strcmp(argv[1], "mark") == 0;
+	if (!o->marks && strcmp(argv[1], "cgroup") != 0)
+		return err_set(e, E_INVALID, "'%s' should be cgroup or mark", argv[1]);
+	errno = 0;
+	unsigned long long ms = strtoull(argv[2], &end, 10);
+	if (errno != 0 || end == argv[2] || *end != '\0' || ms > LIM_TIMEOUT_MS)
+		return err_set(e, E_INVALID, "'%s' should be milliseconds", argv[2]);
+	o->orphan_ns = (int64_t)ms * 1000000;
+	return 0;
+}
+
+/* They came through an exec, so they are not close-on-exec yet. */
+static int
+own_descriptors(struct err *e)
+{
+	for (int fd = FD_LISTENER; fd <= FD_FILTER; fd++)
+		if (fcntl(fd, F_SETFD, FD_CLOEXEC) == -1)
+			return err_sys(e, "descriptor %d", fd);
+	if (fcntl(FD_LISTENER, F_SETFL, O_NONBLOCK) == -1 || listen(FD_LISTENER, BACKLOG) == -1)
+		return err_sys(e, "listen");
+	return 0;
+}
+
+static void
+on_death(struct source *s, uint32_t events)
+{
+	struct house           *h = (struct house *)s; /* its first member */
+	struct signalfd_siginfo which;
+
+	(void)events;
+	if (read(s->fd, &which, sizeof(which)) > 0)
+		execs_child_signal(h->execs);
+}
+
+static int
+watch_deaths(struct house *h, struct err *e)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	h->deaths = (struct source){ .fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), .ready = on_death };
+	if (h->deaths.fd == -1)
+		return err_sys(e, "signalfd");
+	return loop_watch(&h->loop, &h->deaths, EPOLLIN, e);
+}
+
+/* There are thousands of us: large blocks go straight back, and the heap is not padded. */
+static void
+be_frugal(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
+	mallopt(M_TRIM_THRESHOLD, 256 * 1024);
+	mallopt(M_TOP_PAD, 16 * 1024);
+}
+
+static int
+build(struct house *h, const struct options *o, struct err *e)
+{
+	be_frugal();
+	if (own_descriptors(e) == -1 || loop_open(&h->loop, e) == -1)
+		return -1;
+	if (spawner_init(&h->spawner, FD_FILTER, e) == -1 || confine(o->marks, e) == -1)
+		return -1;
+	close(FD_FILTER);
+	if (watch_deaths(h, e) == -1)
+		return -1;
+	if ((h->execs = execs_open(&h->loop, &h->spawner, o->marks, e)) == NULL)
+		return -1;
+	h->master = master_open(&h->loop, h->execs, FD_LISTENER, FD_MASTER, o->orphan_ns, e);
+	if (h->master == NULL)
+		return -1;
+	return master_greet(h->master, e);
+}
+
+/* At rest we hold a few KiB: after a second without commands the rest goes back. */
+static void
+rest_when_idle(struct house *h)
+{
+	if (execs_known(h->execs) > 0) {
+		h->rest_ns = 0; /* a time to rest must be set once they are gone */
+	} else if (h->rest_ns == 0) {
+		h->rest_ns = now_ns() + REST_NS;
+	} else if (h->rest_ns != NEVER && now_ns() >= h->rest_ns) {
+		master_rest(h->master);
+		malloc_trim(0);
+		h->rest_ns = NEVER;
+	}
+}
+
+static int64_t
+next_wake(const struct house *h)
+{
+	int64_t a = execs_wake(h->execs), b = master_wake(h->master);
+	int64_t c = h->rest_ns > 0 ? h->rest_ns : NEVER;
+
+	if (b < a)
+		a = b;
+	return c < a ? c : a;
+}
+
+static void
+run(struct house *h)
+{
+	while (!master_is_missing(h->master)) {
+		loop_turn(&h->loop, next_wake(h));
+		execs_turn(h->execs);
+		master_flush(h->master);
+		rest_when_idle(h);
+	}
+}
+
+static int
+fail(const struct err *why)
+{
+	struct msg_init_failed body = { .reason = why->text };
+	struct packet          p = { 0 };
+	struct err             e;
+
+	if (msg_encode(&p, MSG_INIT_FAILED, 0, 0, &body, &e) == 0)
+		chan_send(FD_MASTER, &p, &e);
+	packet_clear(&p);
+	return 1;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct options o = { 0 };
+	struct house   h = { 0 };
+	struct err     e;
+
+	if (parse(argc, argv, &o, &e) == -1 || build(&h, &o, &e) == -1)
+		return fail(&e);
+	run(&h);
+	return 0;
+}

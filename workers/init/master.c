@@ -1,0 +1,324 @@
+/*
+ * Nothing is ever sent that would have to wait in a queue: outputs and results stay
+ * with their commands until the socket takes them, and a request is read only
+ * when its answer can be sent.  So all that waits here is the one packet that the
+ * socket refused.  When a master goes it is dropped with the connection, because
+ * the next one says in ATTACH from where to go on, and is told all results anew.
+ *
+ * Until then a new master is told nothing and may not spawn; what happened before
+ * it came would only confuse it.
+ *
+ * Only somebody from outside may connect.  The socket's path is not visible inside,
+ * and a process of the sandbox would show a pid that we can see.
+ */
+#include "master.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "chan.h"
+#include "fd.h"
+
+#define RETRY_NS 100000000LL /* when there was no memory for a message */
+
+struct master {
+	struct source  source;   /* the connection; owned, -1 while there is none */
+	struct source  listener; /* owned */
+	struct loop   *loop;
+	struct execs  *execs;
+	struct chan_in in;
+	struct packet  stuck;    /* refused by the socket, to be sent first */
+	bool           is_stuck;
+	bool           attached; /* it knows what is running */
+	int64_t        orphan_ns;
+	int64_t        missing_ns; /* when we end unless somebody comes; NEVER while connected */
+	int64_t        retry_ns;
+};
+
+/* ---- sending ------------------------------------------------------------------------- */
+
+static void
+drop_stuck(struct master *m)
+{
+	packet_clear(&m->stuck);
+	m->is_stuck = false;
+}
+
+static void
+lose(struct master *m)
+{
+	drop_stuck(m);
+	loop_close(m->loop, &m->source);
+	m->attached = false;
+	m->missing_ns = now_ns() + m->orphan_ns;
+}
+
+/* Read while we could answer; else wait until we can. */
+static void
+watch(struct master *m)
+{
+	struct err e;
+
+	if (m->source.fd != -1 && loop_watch(m->loop, &m->source, m->is_stuck ? EPOLLOUT : EPOLLIN, &e) == -1)
+		lose(m);
+}
+
+/* Send what is in m->stuck, or leave it there for later. */
+static void
+push(struct master *m)
+{
+	struct err e;
+	int        r = chan_send(m->source.fd, &m->stuck, &e);
+
+	if (r == -1) {
+		lose(m);
+		return;
+	}
+	if (r == 0)
+		drop_stuck(m);
+	else
+		m->is_stuck = true;
+	watch(m);
+}
+
+static void
+answer(struct master *m, enum msg_type result, uint64_t id, const void *body)
+{
+	struct err e;
+
+	if (msg_encode_reply(&m->stuck, result, id, 0, body, &e) == -1)
+		lose(m); /* a request without an answer would wait for ever */
+	else
+		push(m);
+}
+
+static void
+refuse(struct master *m, uint64_t id, const struct err *why)
+{
+	struct err e;
+
+	if (msg_encode_error(&m->stuck, id, 0, why, &e) == -1)
+		lose(m);
+	else
+		push(m);
+}
+
+void
+master_flush(struct master *m)
+{
+	struct err e;
+
+	m->retry_ns = NEVER;
+	while (m->source.fd != -1 && m->attached && !m->is_stuck) {
+		int r = execs_next(m->execs, &m->stuck, &e);
+		if (r == 0)
+			break;
+		if (r == -1) {
+			drop_stuck(m);
+			m->retry_ns = now_ns() + RETRY_NS;
+			break;
+		}
+		push(m);
+	}
+}
+
+/* ---- what it may ask ------------------------------------------------------------------ */
+
+static int
+on_spawn(struct master *m, struct msg *msg, struct err *e)
+{
+	if (!m->attached)
+		return err_set(e, E_STATE, "attach first");
+	return execs_spawn(m->execs, msg, e); /* answered when it ends */
+}
+
+static int
+on_cancel(struct master *m, struct msg *msg, struct err *e)
+{
+	const struct msg_cancel *body = msg->body;
+
+	if (execs_cancel(m->execs, body->call, e) == -1)
+		return -1;
+	answer(m, MSG_DONE, msg->id, &(struct msg_done){});
+	return 0;
+}
+
+static int
+on_attach(struct master *m, struct msg *msg, struct err *e)
+{
+	struct msg_attached known;
+
+	if (execs_attach(m->execs, msg->body, &known, e) == -1)
+		return -1;
+	m->attached = true;
+	answer(m, MSG_ATTACHED, msg->id, &known);
+	free(known.execs.v);
+	return 0;
+}
+
+static int
+on_output_ack(struct master *m, struct msg *msg, struct err *e)
+{
+	return execs_ack(m->execs, msg->body, e);
+}
+
+static int
+on_detach(struct master *m, struct msg *msg, struct err *e)
+{
+	return execs_detach(m->execs, ((const struct msg_detach *)msg->body)->call, e);
+}
+
+static int
+on_release(struct master *m, struct msg *msg, struct err *e)
+{
+	return execs_release(m->execs, ((const struct msg_release *)msg->body)->exec, e);
+}
+
+static int (*const on[MSG__COUNT])(struct master *, struct msg *, struct err *) = {
+	[MSG_SPAWN]      = on_spawn,
+	[MSG_CANCEL]     = on_cancel,
+	[MSG_ATTACH]     = on_attach,
+	[MSG_OUTPUT_ACK] = on_output_ack,
+	[MSG_DETACH]     = on_detach,
+	[MSG_RELEASE]    = on_release,
+};
+
+/*
+ * A failed notice has nobody to be told: it names a command that was released or
+ * ended while the notice was on its way.
+ */
+static void
+dispatch(struct master *m, struct msg *msg)
+{
+	struct err e = { 0 };
+	int        r;
+
+	if (msg->envelope == ENV_REPLY)
+		return; /* we ask nothing */
+	if (on[msg->type] == NULL)
+		r = err_set(&e, E_PROTO, "init takes no %s", msg_name(msg->type));
+	else
+		r = on[msg->type](m, msg, &e);
+	if (r == -1 && msg->envelope == ENV_REQUEST && m->source.fd != -1)
+		refuse(m, msg->id, &e);
+}
+
+/* ---- receiving -------------------------------------------------------------------------- */
+
+/* One message; false when there is no more for now. */
+static bool
+receive(struct master *m)
+{
+	struct err e = { 0 };
+	struct msg msg;
+	int        r = chan_recv(m->source.fd, &m->in, &msg, FROM_WORKER, &e);
+
+	if (r == 1)
+		return false;
+	if (r == 0)
+		dispatch(m, &msg);
+	else if (r == -1 && msg.envelope == ENV_REQUEST && msg.id != 0)
+		refuse(m, msg.id, &e);
+	else
+		lose(m);
+	msg_clear(&msg);
+	return m->source.fd != -1 && !m->is_stuck;
+}
+
+static void
+on_ready(struct source *s, uint32_t events)
+{
+	struct master *m = (struct master *)s; /* its first member */
+
+	if (m->is_stuck && (events & (EPOLLERR | EPOLLHUP)))
+		lose(m);
+	else if (m->is_stuck)
+		push(m);
+	for (int i = 0; i < LIM_LINK_BURST && m->source.fd != -1 && !m->is_stuck; i++)
+		if (!receive(m))
+			break;
+}
+
+/* ---- coming and going ------------------------------------------------------------------- */
+
+static void
+adopt(struct master *m, int fd)
+{
+	m->source = (struct source){ .fd = fd, .ready = on_ready };
+	m->missing_ns = NEVER;
+	watch(m);
+}
+
+static bool
+is_from_outside(int fd)
+{
+	struct ucred who;
+	socklen_t    n = sizeof(who);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) == 0 && who.pid == 0;
+}
+
+static void
+on_connect(struct source *s, uint32_t events)
+{
+	struct master *m = (struct master *)((char *)s - offsetof(struct master, listener));
+	AUTO_FD int    fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	(void)events;
+	if (fd == -1 || !is_from_outside(fd))
+		return;
+	lose(m);
+	adopt(m, fd_take(&fd));
+}
+
+struct master *
+master_open(struct loop *l, struct execs *x, int listener, int first, int64_t orphan_ns, struct err *e)
+{
+	struct master *m = calloc(1, sizeof(*m));
+
+	if (m == NULL) {
+		err_set(e, E_SYS, "no memory");
+		return NULL;
+	}
+	m->loop = l;
+	m->execs = x;
+	m->orphan_ns = orphan_ns;
+	m->retry_ns = NEVER;
+	m->attached = true; /* nothing has happened that it does not know */
+	m->listener = (struct source){ .fd = listener, .ready = on_connect };
+	if (loop_watch(l, &m->listener, EPOLLIN, e) == -1) {
+		free(m);
+		return NULL;
+	}
+	adopt(m, first);
+	return m;
+}
+
+int
+master_greet(struct master *m, struct err *e)
+{
+	if (msg_encode(&m->stuck, MSG_INIT_READY, 0, 0, &(struct msg_init_ready){}, e) == -1)
+		return -1;
+	push(m);
+	return 0;
+}
+
+bool
+master_is_missing(const struct master *m)
+{
+	return now_ns() >= m->missing_ns;
+}
+
+int64_t
+master_wake(const struct master *m)
+{
+	return m->retry_ns < m->missing_ns ? m->retry_ns : m->missing_ns;
+}
+
+void
+master_rest(struct master *m)
+{
+	chan_in_clear(&m->in);
+}

@@ -1,0 +1,30 @@
+/*
+ * The one connection that tells init what to do: at first the channel it was
+ * started with, then whoever connects to the listening socket last.
+ */
+#ifndef INIT_MASTER_H
+#define INIT_MASTER_H
+
+#include "execs.h"
+
+struct master;
+
+/* Takes both descriptors.  NULL and the reason. */
+struct master *master_open(struct loop *, struct execs *, int listener, int first, int64_t orphan_ns, struct err *);
+
+/* Tell it that we are there. */
+int master_greet(struct master *, struct err *);
+
+/* Send what is due, as far as it reads: once per turn of the loop. */
+void master_flush(struct master *);
+
+/* Nobody has been connected for too long. */
+bool master_is_missing(const struct master *);
+
+/* When the next turn is due at the latest. */
+int64_t master_wake(const struct master *);
+
+/* Give back the memory that only a busy channel needs. */
+void master_rest(struct master *);
+
+#endif

@@ -1,0 +1,288 @@
+/*
+ * The pipe's read end is non-blocking and belongs to the loop; each call takes out
+ * a bounded slice, so that a command that writes without end cannot keep us from
+ * the others.
+ *
+ * Streamed bytes live in a list of chunks, each as large as one message may
+ * carry.  An acknowledgement frees from the front without moving what is behind
+ * it, and a quiet stream holds nothing.
+ *
+ * Bytes that nobody will see are spliced to /dev/null (our own descriptor 1)
+ * and never copied to user space.
+ */
+#include "pump.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "fd.h"
+#include "limits.h"
+
+#define CHUNK      LIM_BLOB_INLINE /* a larger payload would cost a memfd per message */
+#define FIRST_READ 4096            /* most commands say less than this */
+#define SLICE      (256 * KIB)     /* taken per turn of the loop */
+#define BULK_AFTER (64 * KIB)      /* from here on a larger pipe saves wake-ups */
+#define BULK_PIPE  (256 * KIB)
+
+struct chunk {
+	struct chunk *next;
+	uint64_t      at; /* offset of its first byte */
+	size_t        len;
+	char          data[CHUNK];
+};
+
+static void
+pump_watch(struct pump *p)
+{
+	bool       full = p->mode == PUMP_STREAM && p->end - p->base >= p->limit;
+	struct err e;
+
+	if (p->source.fd != -1)
+		loop_watch(p->loop, &p->source, full ? 0 : EPOLLIN, &e);
+}
+
+/* ---- taking in: each returns what read() would -------------------------- */
+
+static ssize_t
+take_none(struct pump *p)
+{
+	char    scratch[FIRST_READ];
+	ssize_t n = splice(p->source.fd, NULL, STDOUT_FILENO, NULL, SLICE, SPLICE_F_NONBLOCK);
+
+	if (n == -1 && errno == EINVAL) /* 1 is not a file that can be spliced to */
+		n = read(p->source.fd, scratch, sizeof(scratch));
+	return n;
+}
+
+static ssize_t
+take_kept(struct pump *p)
+{
+	size_t want = p->kept.len > FIRST_READ ? p->kept.len : FIRST_READ;
+	size_t room = p->limit - p->kept.len;
+
+	if (want > room)
+		want = room;
+	if (want == 0 || buf_reserve(&p->kept, want) == -1) {
+		p->mode = PUMP_DROP; /* clipped, and visibly: total goes on */
+		return take_none(p);
+	}
+	ssize_t n = read(p->source.fd, p->kept.data + p->kept.len, want);
+	if (n > 0)
+		p->kept.len += (size_t)n;
+	return n;
+}
+
+static struct chunk *
+chunk_with_room(struct pump *p)
+{
+	if (p->last != NULL && p->last->len < CHUNK)
+		return p->last;
+	struct chunk *c = malloc(sizeof(*c));
+	if (c == NULL)
+		return NULL;
+	c->next = NULL;
+	c->at = p->end;
+	c->len = 0;
+	if (p->last != NULL)
+		p->last->next = c;
+	else
+		p->first = c;
+	p->last = c;
+	return c;
+}
+
+static ssize_t
+take_streamed(struct pump *p)
+{
+	size_t room = p->limit - (p->end - p->base);
+
+	if (room == 0) {
+		errno = EAGAIN;
+		return -1;
+	}
+	struct chunk *c = chunk_with_room(p);
+	if (c == NULL) /* the writer waits, and we ask again: somebody must give memory back */
+		return -1;
+	if (room > CHUNK - c->len)
+		room = CHUNK - c->len;
+	ssize_t n = read(p->source.fd, c->data + c->len, room);
+	if (n > 0) {
+		c->len += (size_t)n;
+		p->end += (uint64_t)n;
+	}
+	return n;
+}
+
+static ssize_t
+take(struct pump *p)
+{
+	switch (p->mode) {
+	case PUMP_KEEP:
+		return take_kept(p);
+	case PUMP_STREAM:
+		return take_streamed(p);
+	case PUMP_DROP:
+		break;
+	}
+	return take_none(p);
+}
+
+/* A slice of what is there; closes the pipe at its end. */
+static void
+pump_run(struct pump *p)
+{
+	uint64_t before = p->total;
+	ssize_t  n = 1;
+
+	while (n > 0 && p->total - before < SLICE) {
+		n = take(p);
+		if (n > 0)
+			p->total += (uint64_t)n;
+		else if (n == -1 && errno == EINTR)
+			n = 1;
+	}
+	if (n == 0)
+		loop_close(p->loop, &p->source);
+	else if (before < BULK_AFTER && p->total >= BULK_AFTER)
+		fcntl(p->source.fd, F_SETPIPE_SZ, (int)BULK_PIPE); /* a refusal only costs time */
+	pump_watch(p);
+}
+
+static void
+on_ready(struct source *s, uint32_t events)
+{
+	struct pump *p = (struct pump *)s; /* its first member */
+
+	(void)events;
+	pump_run(p);
+	p->moved(p);
+}
+
+int
+pump_open(struct pump *p, struct loop *l, enum pump_mode mode, uint64_t limit, int *theirs, struct err *e)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) == -1)
+		return err_sys(e, "a pipe for output");
+	p->source = (struct source){ .fd = ends[0], .ready = on_ready };
+	p->loop = l;
+	p->mode = mode;
+	p->limit = limit;
+	p->settle = UINT64_MAX;
+	*theirs = ends[1];
+	/* only our end: the command expects the usual blocking kind */
+	if (fcntl(ends[0], F_SETFL, O_NONBLOCK) == -1)
+		return err_sys(e, "a pipe for output");
+	return loop_watch(l, &p->source, EPOLLIN, e);
+}
+
+/* ---- the end -------------------------------------------------------------- */
+
+void
+pump_settle(struct pump *p)
+{
+	int waiting = 0;
+
+	if (p->source.fd == -1)
+		return;
+	if (ioctl(p->source.fd, FIONREAD, &waiting) == -1)
+		waiting = 0;
+	p->settle = p->total + (uint64_t)waiting;
+	pump_run(p); /* mostly finds the end right here */
+}
+
+bool
+pump_settled(const struct pump *p)
+{
+	return p->source.fd == -1 || p->total >= p->settle;
+}
+
+void
+pump_stop(struct pump *p)
+{
+	p->mode = PUMP_DROP;
+	pump_watch(p);
+}
+
+/* ---- handing out ------------------------------------------------------------ */
+
+size_t
+pump_peek(const struct pump *p, const void **bytes)
+{
+	const struct chunk *c = p->first;
+
+	if (p->sent == p->end)
+		return 0;
+	while (p->sent >= c->at + c->len)
+		c = c->next;
+	size_t skip = (size_t)(p->sent - c->at);
+	*bytes = c->data + skip;
+	return c->len - skip;
+}
+
+void
+pump_advance(struct pump *p, size_t n)
+{
+	p->sent += n;
+}
+
+static void
+free_before(struct pump *p, uint64_t offset)
+{
+	while (p->first != NULL && p->first->at + p->first->len <= offset) {
+		struct chunk *c = p->first;
+
+		p->first = c->next;
+		free(c);
+	}
+	if (p->first == NULL)
+		p->last = NULL;
+}
+
+void
+pump_ack(struct pump *p, uint64_t offset)
+{
+	if (offset > p->sent) /* nobody can have seen more than that */
+		offset = p->sent;
+	if (offset <= p->base)
+		return;
+	p->base = offset;
+	free_before(p, offset);
+	pump_watch(p);
+}
+
+void
+pump_rewind(struct pump *p, uint64_t offset)
+{
+	if (offset > p->end)
+		offset = p->end;
+	p->sent = offset > p->base ? offset : p->base;
+	pump_ack(p, offset);
+}
+
+void
+pump_detach(struct pump *p)
+{
+	free_before(p, UINT64_MAX);
+	p->base = p->sent = p->end;
+	pump_stop(p);
+}
+
+void
+pump_forget(struct pump *p)
+{
+	buf_clear(&p->kept);
+	pump_detach(p);
+}
+
+void
+pump_clear(struct pump *p)
+{
+	loop_close(p->loop, &p->source);
+	pump_forget(p);
+}

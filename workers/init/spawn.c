@@ -1,0 +1,365 @@
+/*
+ * A command is started as vfork would: the child runs in our memory and on our
+ * stack while we are suspended, so nothing is copied, however large the buffers
+ * are.  The price is a rule: between clone3 and execve the child makes system
+ * calls and changes nothing of ours but *report.
+ *
+ * clone3 is not called through libc's syscall(): the child would return from that
+ * function, and its next call would overwrite the return address that the parent
+ * still needs.  The inline system call stays in one frame, which the child never
+ * leaves.  An architecture without one here forks (CLONE_VFORK alone), and the
+ * report goes through a shared page.
+ *
+ * While suspended we serve nobody.  A process of the sandbox that manages to
+ * SIGSTOP a newborn before its execve stops us with it; only SIGKILL from outside
+ * ends that, so the worker has a deadline of its own.
+ *
+ * The filter comes last, because it refuses what was needed before it.
+ */
+#include "spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "fd.h"
+
+#define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+enum { CANNOT_RUN = 126, NOT_FOUND = 127 }; /* as a shell says it */
+
+struct spawn_report {
+	int         err; /* 0: execve did not fail */
+	const char *step;
+};
+
+struct plan {
+	const struct spawner *by;
+	const struct spawn   *what;
+	const char           *path; /* value of PATH */
+	struct spawn_report  *report;
+};
+
+/* ---- in the child: no allocation, no return ------------------------------ */
+
+static _Noreturn void
+give_up(const struct plan *p, const char *step)
+{
+	p->report->err = errno;
+	p->report->step = step;
+	_exit(NOT_FOUND);
+}
+
+static void
+child_stdio(const struct plan *p)
+{
+	/* our own 0 is /dev/null, and close-on-exec is not copied by dup2 */
+	if (p->what->in != -1 && dup2(p->what->in, STDIN_FILENO) == -1)
+		give_up(p, "standard input");
+	if (dup2(p->what->out, STDOUT_FILENO) == -1 || dup2(p->what->err, STDERR_FILENO) == -1)
+		give_up(p, "standard output");
+}
+
+/* When memory runs out a command shall die, not init.  Not being able to say so is no reason to fail. */
+static void
+child_volunteer_for_oom(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd != -1 && write(fd, "500", 3) == -1)
+		errno = 0;
+}
+
+static void
+child_unblock_signals(void)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* One entry of PATH, dir[0..n); an empty one is the working directory.  errno says why it was not that one. */
+static void
+child_try(const struct spawn *s, const char *dir, size_t n)
+{
+	char   file[PATH_MAX];
+	size_t name = strlen(s->argv[0]);
+
+	if (n + 1 + name >= sizeof(file)) {
+		errno = ENOENT;
+		return;
+	}
+	memcpy(file, dir, n);
+	if (n > 0)
+		file[n++] = '/';
+	memcpy(file + n, s->argv[0], name + 1);
+	execve(file, (char *const *)s->argv, (char *const *)s->env);
+}
+
+/* As execvp does, but without its shell for files that are no program. */
+static void
+child_exec(const struct plan *p)
+{
+	const struct spawn *s = p->what;
+	bool                denied = false;
+
+	if (s->argv[0][0] == '\0' || strchr(s->argv[0], '/') != NULL) {
+		execve(s->argv[0], (char *const *)s->argv, (char *const *)s->env);
+		return;
+	}
+	for (const char *dir = p->path;; dir++) {
+		size_t n = strcspn(dir, ":");
+
+		child_try(s, dir, n);
+		if (errno == EACCES)
+			denied = true;
+		else if (errno != ENOENT && errno != ENOTDIR)
+			return;
+		dir += n;
+		if (*dir == '\0')
+			break;
+	}
+	errno = denied ? EACCES : ENOENT;
+}
+
+static _Noreturn __attribute__((noinline)) void
+child(const struct plan *p)
+{
+	setsid();
+	child_stdio(p);
+	child_volunteer_for_oom();
+	if (chdir(p->what->workdir) == -1)
+		give_up(p, "workdir");
+	if (setrlimit(RLIMIT_NOFILE, &p->by->nofile) == -1)
+		give_up(p, "RLIMIT_NOFILE");
+	if (syscall(SYS_close_range, 3U, ~0U, 0U) == -1 && errno != ENOSYS) /* all are close-on-exec anyway */
+		give_up(p, "close_range");
+	child_unblock_signals();
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &p->by->filter) == -1)
+		give_up(p, "seccomp");
+	child_exec(p);
+	give_up(p, "exec");
+}
+
+/* ---- clone3 --------------------------------------------------------------- */
+
+#if (defined(__x86_64__) || defined(__aarch64__)) && !defined(SPAWN_BY_FORK)
+
+enum { SHARE = CLONE_VM | CLONE_VFORK };
+
+static inline __attribute__((always_inline)) long
+raw_clone3(struct clone_args *a)
+{
+#ifdef __x86_64__
+	long r;
+
+	__asm__ volatile("syscall"
+	    : "=a"(r)
+	    : "0"((long)SYS_clone3), "D"(a), "S"(sizeof(*a))
+	    : "rcx", "r11", "memory");
+	return r;
+#else
+	register long               nr __asm__("x8") = SYS_clone3;
+	register long               r __asm__("x0") = (long)a;
+	register unsigned long long size __asm__("x1") = sizeof(*a);
+
+	__asm__ volatile("svc #0" : "+r"(r) : "r"(nr), "r"(size) : "memory", "cc");
+	return r;
+#endif
+}
+
+static struct spawn_report *
+report_open(void)
+{
+	static struct spawn_report one;
+
+	one = (struct spawn_report){ 0 };
+	return &one;
+}
+
+static void
+report_close(struct spawn_report *r)
+{
+	(void)r;
+}
+
+#else
+
+enum { SHARE = CLONE_VFORK };
+
+static inline long
+raw_clone3(struct clone_args *a)
+{
+	long r = syscall(SYS_clone3, a, sizeof(*a));
+
+	return r == -1 ? -errno : r;
+}
+
+static struct spawn_report *
+report_open(void)
+{
+	void *p = mmap(NULL, sizeof(struct spawn_report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void
+report_close(struct spawn_report *r)
+{
+	munmap(r, sizeof(*r));
+}
+
+#endif
+
+/* The pid, or a negated errno.  Not inlined: the child's path must end in this very frame. */
+static __attribute__((noinline)) long
+clone_child(struct clone_args *a, const struct plan *p)
+{
+	long r = raw_clone3(a);
+
+	if (r == 0)
+		child(p);
+	return r;
+}
+
+/* ---- in the parent --------------------------------------------------------- */
+
+static pid_t
+failed(struct spawn_failure *f, enum cause cause, int code)
+{
+	f->cause = cause;
+	f->exit_code = code;
+	return -1;
+}
+
+static pid_t
+failed_clone(struct spawn_failure *f, int code, bool in_cgroup)
+{
+	errno = code;
+	if (code == EAGAIN) {
+		err_set(&f->why, E_SYS, "no process could be made: the sandbox's limit of processes is reached");
+		return failed(f, CAUSE_PIDS, CANNOT_RUN);
+	}
+	if (code == ENOSYS)
+		err_set(&f->why, E_SYS, "clone3 is missing: the kernel is older than 5.7, or a filter forbids it");
+	else
+		err_sys(&f->why, "%s", in_cgroup ? "clone3 into the command's cgroup" : "clone3");
+	return failed(f, CAUSE_SPAWN, CANNOT_RUN);
+}
+
+static pid_t
+failed_child(struct spawn_failure *f, const struct spawn *s, const struct spawn_report *r)
+{
+	const char *on = strcmp(r->step, "exec") == 0 ? s->argv[0] : strcmp(r->step, "workdir") == 0 ? s->workdir : NULL;
+
+	errno = r->err;
+	if (on != NULL)
+		err_sys(&f->why, "%s %s", r->step, on);
+	else
+		err_sys(&f->why, "%s", r->step);
+	return failed(f, CAUSE_SPAWN, r->err == ENOENT ? NOT_FOUND : CANNOT_RUN);
+}
+
+/* mkdir -p */
+static int
+make_dir(const char *path)
+{
+	char at[PATH_MAX];
+
+	if (mkdir(path, 0755) == 0 || errno == EEXIST)
+		return 0;
+	if (errno != ENOENT || strlen(path) >= sizeof(at))
+		return -1;
+	strcpy(at, path);
+	for (char *slash = strchr(at + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (mkdir(at, 0755) == -1 && errno != EEXIST)
+			return -1;
+		*slash = '/';
+	}
+	return mkdir(path, 0755) == 0 || errno == EEXIST ? 0 : -1;
+}
+
+static const char *
+path_of(const char *const *env)
+{
+	for (; *env != NULL; env++)
+		if (strncmp(*env, "PATH=", 5) == 0)
+			return *env + 5;
+	return DEFAULT_PATH;
+}
+
+static pid_t
+start(const struct plan *p, struct spawn_failure *f)
+{
+	int               cgroup = p->what->cgroup;
+	struct clone_args a = {
+		.flags = SHARE | (cgroup != -1 ? CLONE_INTO_CGROUP : 0),
+		.exit_signal = SIGCHLD,
+		.cgroup = cgroup != -1 ? (unsigned)cgroup : 0,
+	};
+
+	long pid = clone_child(&a, p);
+	if (pid < 0)
+		return failed_clone(f, (int)-pid, cgroup != -1);
+	if (p->report->err == 0)
+		return (pid_t)pid;
+	/* It is past _exit; once it is reaped its cgroup can be removed. */
+	while (waitpid((pid_t)pid, NULL, 0) == -1 && errno == EINTR)
+		;
+	return failed_child(f, p->what, p->report);
+}
+
+pid_t
+spawn(const struct spawner *by, const struct spawn *s, struct spawn_failure *f)
+{
+	if (make_dir(s->workdir) == -1) {
+		err_sys(&f->why, "workdir %s", s->workdir);
+		return failed(f, CAUSE_SPAWN, CANNOT_RUN);
+	}
+	struct plan p = { .by = by, .what = s, .path = path_of(s->env), .report = report_open() };
+	if (p.report == NULL) {
+		err_sys(&f->why, "memory for a child's report");
+		return failed(f, CAUSE_SPAWN, CANNOT_RUN);
+	}
+	pid_t pid = start(&p, f);
+	report_close(p.report);
+	return pid;
+}
+
+static int
+read_filter(struct sock_fprog *out, int fd, struct err *e)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) == -1)
+		return err_sys(e, "the seccomp program");
+	size_t size = (size_t)st.st_size;
+	if (size == 0 || size % sizeof(struct sock_filter) != 0 || size / sizeof(struct sock_filter) > BPF_MAXINSNS)
+		return err_set(e, E_INVALID, "a seccomp program of %zu bytes", size);
+	out->filter = malloc(size);
+	if (out->filter == NULL || pread(fd, out->filter, size, 0) != (ssize_t)size)
+		return err_sys(e, "read the seccomp program");
+	out->len = (unsigned short)(size / sizeof(struct sock_filter));
+	return 0;
+}
+
+int
+spawner_init(struct spawner *s, int filter_fd, struct err *e)
+{
+	if (getrlimit(RLIMIT_NOFILE, &s->nofile) == -1)
+		return err_sys(e, "RLIMIT_NOFILE");
+	if (setrlimit(RLIMIT_NOFILE, &(struct rlimit){ s->nofile.rlim_max, s->nofile.rlim_max }) == -1)
+		return err_sys(e, "raise RLIMIT_NOFILE");
+	return read_filter(&s->filter, filter_fd, e);
+}

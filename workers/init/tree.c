@@ -1,0 +1,350 @@
+/*
+ * A command can fork, fork twice, call setsid, stop itself and ignore every signal
+ * but two.  Two things it cannot leave:
+ *
+ * Its cgroup, where the session has one for each command.  The kernel kills all of
+ * it at once (cgroup.kill, Linux 5.14).  Before that: freeze, then kill one by one.
+ *
+ * Its UTS namespace, otherwise: without capabilities nobody inside can make or join
+ * another.  /proc/PID/ns/uts tells whose a process is.  A scan of /proc races with
+ * forks, so first everybody is stopped, in passes, until a pass finds nobody who
+ * can still fork; then everybody is killed.  That is a round.  Rounds are repeated
+ * until nobody is found.  One scan can miss a runner that forks and exits, only
+ * where process ids wrap around behind its back; they are handed out in a circle,
+ * so two scans in a row cannot both be passed by.
+ *
+ * A process whose first thread has ended looks like a zombie and shows no namespace,
+ * though its other threads run on: then they are asked.
+ *
+ * Signals go by pid.  Between look and kill a pid would have to be freed and come
+ * round the whole circle to name somebody else, and then somebody in the sandbox.
+ */
+#include "tree.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fd.h"
+#include "loop.h"
+
+enum {
+	SLICE_NS = 2000000, /* of scanning, before others get their turn */
+	MOST_STOPS = 16,    /* passes; a process asleep in vfork never stops */
+	SURELY = 2,         /* scans without a find */
+};
+
+void
+tree_init(struct tree *t)
+{
+	*t = (struct tree){ .cgroup = -1, .mark = -1 };
+}
+
+void
+tree_clear(struct tree *t)
+{
+	fd_close(&t->cgroup);
+	fd_close(&t->mark);
+	if (t->proc != NULL)
+		closedir(t->proc);
+	t->proc = NULL;
+}
+
+int
+tree_mark(struct tree *t, struct err *e)
+{
+	struct stat st;
+
+	if (unshare(CLONE_NEWUTS) == -1)
+		return err_sys(e, "a UTS namespace to know the command by");
+	t->mark = open("/proc/self/ns/uts", O_RDONLY | O_CLOEXEC);
+	if (t->mark == -1 || fstat(t->mark, &st) == -1)
+		return err_sys(e, "/proc/self/ns/uts");
+	t->dev = st.st_dev;
+	t->ino = st.st_ino;
+	return 0;
+}
+
+/* ---- by cgroup ---------------------------------------------------------------- */
+
+static int
+cgroup_write(const struct tree *t, const char *file, const char *value)
+{
+	AUTO_FD int fd = openat(t->cgroup, file, O_WRONLY | O_CLOEXEC);
+
+	if (fd == -1)
+		return -1;
+	return write(fd, value, strlen(value)) == -1 ? -1 : 0;
+}
+
+static FILE *
+cgroup_read(const struct tree *t, const char *file)
+{
+	AUTO_FD int fd = openat(t->cgroup, file, O_RDONLY | O_CLOEXEC);
+	FILE       *f = fd == -1 ? NULL : fdopen(fd, "r");
+
+	if (f != NULL)
+		fd_take(&fd);
+	return f;
+}
+
+/* Send each its signal (0: only count); how many there are. */
+static uint64_t
+cgroup_signal(const struct tree *t, int sig)
+{
+	FILE    *f = cgroup_read(t, "cgroup.procs");
+	uint64_t n = 0;
+	int      pid;
+
+	if (f == NULL)
+		return 0;
+	while (fscanf(f, "%d", &pid) == 1) {
+		if (pid <= 1) /* 0 would be one from outside our pid namespace, and ourselves as a group */
+			continue;
+		n++;
+		if (sig != 0)
+			kill(pid, sig);
+	}
+	fclose(f);
+	return n;
+}
+
+/* A directory that cannot be read any more has been removed, which only an empty one can be. */
+static bool
+cgroup_is_empty(const struct tree *t)
+{
+	FILE *f = cgroup_read(t, "cgroup.events");
+	char  line[64];
+	bool  populated = false;
+
+	if (f == NULL)
+		return true;
+	while (fgets(line, sizeof(line), f) != NULL)
+		populated |= strcmp(line, "populated 1\n") == 0;
+	fclose(f);
+	return !populated;
+}
+
+static enum tree_state
+kill_cgroup(struct tree *t)
+{
+	if (cgroup_is_empty(t))
+		return TREE_GONE;
+	uint64_t n = cgroup_signal(t, 0);
+	if (t->killed == 0) /* those still there later are the same, dying */
+		t->killed = n;
+	if (cgroup_write(t, "cgroup.kill", "1") == -1) {
+		cgroup_write(t, "cgroup.freeze", "1");
+		cgroup_signal(t, SIGKILL);
+	}
+	return TREE_WAIT;
+}
+
+/* ---- by mark -------------------------------------------------------------------- */
+
+enum {
+	WHO = 48,             /* "PID", or "PID/task/TID" */
+	EXITING = 0x4,        /* the kernel's PF_EXITING */
+	BIT_KILL = 1 << (SIGKILL - 1),
+	BIT_STOP = 1 << (SIGSTOP - 1),
+};
+
+struct look {
+	char     state;
+	unsigned flags;
+	long     threads;
+	unsigned pending; /* of the thread; a deadly SIGKILL shows here */
+};
+
+static bool
+read_proc(const char *who, const char *file, char *text, size_t size)
+{
+	char path[WHO + 32];
+
+	snprintf(path, sizeof(path), "/proc/%s/%s", who, file);
+	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t     n = fd == -1 ? -1 : read(fd, text, size - 1);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	return true;
+}
+
+/* Fields 3, 9, 20 and 31 of stat; the name before them may hold anything, even ") ". */
+static bool
+look_at(const char *who, struct look *l)
+{
+	char text[1024];
+
+	if (!read_proc(who, "stat", text, sizeof(text)))
+		return false;
+	const char *at = strrchr(text, ')');
+	for (int field = 2; at != NULL && field <= 31; field++) {
+		if (field == 3)
+			l->state = *at;
+		else if (field == 9)
+			l->flags = (unsigned)strtoul(at, NULL, 10);
+		else if (field == 20)
+			l->threads = strtol(at, NULL, 10);
+		else if (field == 31)
+			l->pending = (unsigned)strtoul(at, NULL, 10);
+		at = strchr(at, ' ');
+		at = at == NULL ? NULL : at + 1;
+	}
+	return true;
+}
+
+static bool
+is_dead(const struct look *l)
+{
+	return strchr("ZXx", l->state) != NULL;
+}
+
+/* A process that waits for a processor stays "running" until it gets one and stops. */
+static bool
+stop_is_pending(const char *who)
+{
+	static const char NAME[] = "ShdPnd:";
+	char              text[2048];
+	const char       *at;
+
+	if (!read_proc(who, "status", text, sizeof(text)) || (at = strstr(text, NAME)) == NULL)
+		return false;
+	return strtoull(at + sizeof(NAME) - 1, NULL, 16) & BIT_STOP;
+}
+
+/* 1: has our mark; 0: has another; -1: shows none. */
+static int
+compare_mark(const struct tree *t, const char *who)
+{
+	char        path[WHO + 32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%s/ns/uts", who);
+	if (stat(path, &st) == -1)
+		return -1;
+	return st.st_dev == t->dev && st.st_ino == t->ino;
+}
+
+/* The first thread is dead: the first of the others that shows a mark speaks for the process. */
+static bool
+find_thread(const struct tree *t, const char *pid, char who[WHO])
+{
+	char           path[WHO];
+	struct dirent *d;
+	int            same = -1;
+
+	snprintf(path, sizeof(path), "/proc/%.12s/task", pid);
+	DIR *tasks = opendir(path);
+	if (tasks == NULL)
+		return false;
+	while (same == -1 && (d = readdir(tasks)) != NULL) {
+		snprintf(who, WHO, "%.12s/task/%.12s", pid, d->d_name);
+		if (isdigit((unsigned char)d->d_name[0]))
+			same = compare_mark(t, who);
+	}
+	closedir(tasks);
+	return same == 1;
+}
+
+/* Is it ours and alive, who speaks for it, and how does it look? */
+static bool
+is_member(const struct tree *t, const char *pid, char who[WHO], struct look *l)
+{
+	snprintf(who, WHO, "%.12s", pid);
+	int same = compare_mark(t, who);
+	if (same == 0 || !look_at(who, l))
+		return false;
+	if (same == 1 && !is_dead(l))
+		return true;
+	return l->threads > 1 && find_thread(t, pid, who) && look_at(who, l) && !is_dead(l);
+}
+
+static void
+visit(struct tree *t, const char *name)
+{
+	struct look l = { 0 };
+	char        who[WHO];
+	pid_t       pid = (pid_t)strtol(name, NULL, 10);
+
+	if (pid <= 1 || !is_member(t, name, who, &l))
+		return;
+	t->live++;
+	if ((l.flags & EXITING) || (l.pending & BIT_KILL))
+		return; /* killed already and on its way out */
+	if (t->phase == TREE_KILL) {
+		t->killed += kill(pid, SIGKILL) == 0;
+	} else if (strchr("TtD", l.state) == NULL && !stop_is_pending(who)) {
+		t->running++;
+		kill(pid, SIGSTOP);
+	}
+}
+
+/* Part of a scan; true when it is complete. */
+static bool
+scan(struct tree *t)
+{
+	int64_t        until = now_ns() + SLICE_NS;
+	struct dirent *d;
+
+	for (unsigned i = 1; (d = readdir(t->proc)) != NULL; i++) {
+		if (isdigit((unsigned char)d->d_name[0]))
+			visit(t, d->d_name);
+		if (i % 32 == 0 && now_ns() >= until)
+			return false;
+	}
+	return true;
+}
+
+static void
+next_pass(struct tree *t)
+{
+	t->live = t->running = 0;
+	rewinddir(t->proc);
+}
+
+static enum tree_state
+after_pass(struct tree *t)
+{
+	bool nobody = t->live == 0;
+	bool some_run = t->running > 0;
+
+	next_pass(t);
+	t->empty = nobody ? t->empty + 1 : 0;
+	if (t->empty >= SURELY)
+		return TREE_GONE;
+	if (nobody)
+		return TREE_BUSY;
+	if (t->phase == TREE_STOP) {
+		if (!some_run || ++t->stops >= MOST_STOPS)
+			t->phase = TREE_KILL;
+		return TREE_BUSY;
+	}
+	t->phase = TREE_STOP;
+	t->stops = 0;
+	return TREE_WAIT;
+}
+
+static enum tree_state
+kill_marked(struct tree *t)
+{
+	if (t->proc == NULL && (t->proc = opendir("/proc")) == NULL)
+		return TREE_WAIT; /* no descriptor or no memory now */
+	if (!scan(t))
+		return TREE_BUSY;
+	return after_pass(t);
+}
+
+enum tree_state
+tree_kill(struct tree *t)
+{
+	return t->cgroup != -1 ? kill_cgroup(t) : kill_marked(t);
+}

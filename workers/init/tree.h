@@ -1,0 +1,51 @@
+/*
+ * All processes of one command, however they forked, and their end.
+ */
+#ifndef INIT_TREE_H
+#define INIT_TREE_H
+
+#include <dirent.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "err.h"
+
+struct tree {
+	int      cgroup; /* owned; its v2 directory, or -1 */
+	int      mark;   /* owned; its UTS namespace, or -1.  While it is open no other gets its inode number */
+	dev_t    dev;    /* of the mark */
+	ino_t    ino;
+	uint64_t killed; /* processes so far */
+
+	/* how far the killing of a marked tree has come */
+	enum { TREE_STOP, TREE_KILL } phase;
+	DIR     *proc;    /* owned; a scan in progress */
+	unsigned stops;   /* stopping passes of this round */
+	unsigned running; /* found by this pass: may still fork */
+	unsigned live;    /* found by this pass: not dead yet */
+	unsigned empty;   /* passes in a row that found nobody */
+};
+
+/* Not known by anything yet. */
+void tree_init(struct tree *);
+
+/*
+ * Enter a new UTS namespace, which the next child inherits; children of others
+ * have their own.  Made before the child is, so that not even a child that
+ * forks and is gone at once can leave somebody unmarked.
+ */
+int tree_mark(struct tree *, struct err *);
+
+enum tree_state {
+	TREE_GONE, /* not one live process is left */
+	TREE_BUSY, /* go on soon: there is more to look at */
+	TREE_WAIT, /* all were killed; look again after a death or a little while */
+};
+
+/* Kill, a slice at a time: called again and again until TREE_GONE. */
+enum tree_state tree_kill(struct tree *);
+
+/* Close what is owned.  Does not kill. */
+void tree_clear(struct tree *);
+
+#endif

@@ -1,0 +1,275 @@
+/* How a sandbox comes to be, or is found again after its worker or the daemon died. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fd.h"
+#include "log.h"
+#include "statefile.h"
+#include "sys.h"
+#include "worker.h"
+
+static uint64_t
+now_us(void)
+{
+	return (uint64_t)(ev_time() * 1e6);
+}
+
+/* ---- init's end ------------------------------------------------------------ */
+
+static void
+on_down_msg(void *arg, struct msg *m)
+{
+	worker_deliver(arg, m);
+}
+
+/* Init's death is told by its pidfd; a silent end of the channel alone is as bad. */
+static void
+on_down_gone(void *arg, const struct err *why)
+{
+	struct worker *w = arg;
+	struct err     e;
+
+	if (w->state >= BROKEN)
+		return;
+	if (why->code != E_NONE)
+		err_set(&e, E_CRASH, "the sandbox's init broke the protocol: %s", why->text);
+	else if (cgroup_events(&w->cgroup).oom_kills > 0)
+		err_set(&e, E_CRASH, "the sandbox's init died; its memory limit had been reached");
+	else
+		err_set(&e, E_CRASH, "the sandbox's init died");
+	worker_broken(w, &e);
+}
+
+static const struct link_ops down_ops = { on_down_msg, on_down_gone };
+
+static int
+connect_down(struct worker *w, int *fd, struct err *e)
+{
+	w->down = link_open(w->loop, *fd, FROM_INIT, &down_ops, w, e);
+	if (w->down == NULL)
+		return -1;
+	fd_take(fd);
+	return 0;
+}
+
+static void
+on_init_exit(struct ev_loop *loop, ev_io *io, int revents)
+{
+	struct worker *w = io->data;
+
+	(void)revents;
+	ev_io_stop(loop, io);
+	waitpid(w->box.pid, NULL, WNOHANG); /* ours unless adopted: then the supervisor reaps it */
+	w->box.pid = 0;
+	teardown_init_gone(w);
+}
+
+static void
+watch_init(struct worker *w)
+{
+	ev_io_init(&w->init_exit, on_init_exit, w->box.pidfd, EV_READ);
+	w->init_exit.data = w;
+	ev_io_start(w->loop, &w->init_exit);
+}
+
+static void
+on_deadline(struct ev_loop *loop, ev_timer *t, int revents)
+{
+	struct worker *w = t->data;
+	struct err     e;
+
+	(void)loop;
+	(void)revents;
+	err_set(&e, E_BACKEND, "the sandbox was not ready within %.0f s", LIM_BUILD_SEC);
+	worker_broken(w, &e);
+}
+
+static void
+expect_ready(struct worker *w, enum worker_state state)
+{
+	w->state = state;
+	ev_timer_init(&w->deadline, on_deadline, LIM_BUILD_SEC, 0.);
+	w->deadline.data = w;
+	ev_timer_start(w->loop, &w->deadline);
+}
+
+/* ---- building ---------------------------------------------------------------- */
+
+/* Bound here, by name in the state directory; init itself will listen on it. */
+static int
+control_socket(struct err *e)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX, .sun_path = STATE_CONTROL };
+	AUTO_FD int        s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	unlink(STATE_CONTROL);
+	if (s == -1 || bind(s, (struct sockaddr *)&at, sizeof(at)) == -1)
+		return err_sys(e, "bind the control socket");
+	if (chmod(STATE_CONTROL, 0600) == -1)
+		return err_sys(e, "chmod the control socket");
+	return fd_take(&s);
+}
+
+int
+build_start(struct worker *w, struct msg *m, struct err *e)
+{
+	const struct msg_worker_start *s = m->body;
+	AUTO_FD int                    listener = -1, ours = -1, theirs = -1;
+	int                            ends[2];
+
+	w->has_cgroup = true;
+	if (cgroup_make(&w->cgroup, s, e) == -1)
+		return -1;
+	w->about.cgroups = w->cgroup.base;
+	if ((listener = control_socket(e)) == -1 || chan_pair(ends, e) == -1)
+		return -1;
+	ours = ends[0];
+	theirs = ends[1];
+	struct sandbox_plan plan = {
+		.hostname = "box", .skeleton = s->skeleton, .init = s->init, .filter = s->filter,
+		.listener = listener, .control = theirs, .cgroup = &w->cgroup,
+		.uid_base = (uint32_t)s->uid_base, .uid_count = (uint32_t)s->uid_count,
+		.tmp_mb = s->tmp_mb, .workspace_mb = s->spec.workspace_mb, .inodes = s->inodes,
+	};
+	if (sandbox_start(&w->box, &plan, e) == -1)
+		return -1;
+	watch_init(w);
+	expect_ready(w, BUILDING);
+	return connect_down(w, &ours, e);
+}
+
+static int
+ready(struct worker *w, struct err *e)
+{
+	struct msg_worker_ready told = { .init_pid = (uint64_t)w->box.pid, .build_us = w->about.build_us };
+
+	ev_timer_stop(w->loop, &w->deadline);
+	w->state = READY;
+	if (caps_after_build(e) == -1)
+		return -1;
+	return link_send(w->up, MSG_WORKER_READY, 0, 0, &told, e);
+}
+
+int
+build_done(struct worker *w, struct err *e)
+{
+	w->about.build_us = now_us() - w->started_us;
+	w->about.init_pid = (uint64_t)w->box.pid;
+	w->about.init_start = process_start(w->box.pid);
+	if (statefile_write(AT_FDCWD, &w->about, e) == -1)
+		return -1;
+	return ready(w, e);
+}
+
+/* ---- finding again ------------------------------------------------------------ */
+
+/* The init that the state file names, if it still is that process; 1 if not. */
+static int
+find_init(struct worker *w, struct err *e)
+{
+	struct buf bytes = { 0 };
+	struct msg m;
+	int        r = statefile_read(AT_FDCWD, &bytes, &m, e);
+
+	if (r == 0) {
+		const struct msg_session_state *s = m.body;
+
+		w->about.init_pid = s->init_pid;
+		w->about.init_start = s->init_start;
+		w->about.build_us = s->build_us;
+		w->box.pid = (pid_t)s->init_pid;
+		w->box.pidfd = s->init_pid > 0 ? sys_pidfd_open(w->box.pid) : -1;
+		/* opened first, looked at second: a recycled pid is seen here */
+		if (w->box.pidfd == -1 || process_start(w->box.pid) != s->init_start) {
+			fd_close(&w->box.pidfd);
+			w->box.pid = 0;
+			r = 1;
+		}
+	}
+	msg_clear(&m);
+	buf_clear(&bytes);
+	return r;
+}
+
+/* Whoever listens there must be the init of the state file. */
+static int
+connect_control(const struct worker *w, struct err *e)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX, .sun_path = STATE_CONTROL };
+	AUTO_FD int        s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct ucred       peer;
+	socklen_t          len = sizeof(peer);
+
+	if (s == -1 || connect(s, (struct sockaddr *)&at, sizeof(at)) == -1)
+		return err_sys(e, "connect to the sandbox's init");
+	if (getsockopt(s, SOL_SOCKET, SO_PEERCRED, &peer, &len) == -1)
+		return err_sys(e, "ask who listens on the control socket");
+	if (peer.pid != w->box.pid)
+		return err_set(e, E_DENIED, "process %d listens on the control socket, not init %d", peer.pid, w->box.pid);
+	return fd_take(&s);
+}
+
+/* What the supervisor still waits for; init's answer tells which of it exists. */
+static int
+ask_attach(struct worker *w, const struct msg_worker_start *s, struct err *e)
+{
+	struct msg_attach attach = { .execs = { .n = s->resume.n, .v = s->resume.v } };
+
+	for (size_t i = 0; i < s->resume.n; i++)
+		exec_resume(w, s->resume.v[i].exec);
+	return link_send(w->down, MSG_ATTACH, 0, 0, &attach, e);
+}
+
+int
+build_attach(struct worker *w, struct msg *m, struct err *e)
+{
+	const struct msg_worker_start *s = m->body;
+
+	w->has_cgroup = true;
+	if (cgroup_reopen(&w->cgroup, s, e) == -1)
+		return -1;
+	w->about.cgroups = w->cgroup.base;
+	int r = find_init(w, e);
+	if (r == 1)
+		return err_set(e, E_CRASH, "the sandbox's init is gone");
+	if (r == -1)
+		return -1;
+	watch_init(w);
+	AUTO_FD int fd = connect_control(w, e);
+	if (fd == -1 || connect_down(w, &fd, e) == -1)
+		return -1;
+	expect_ready(w, ATTACHING);
+	return ask_attach(w, s, e);
+}
+
+int
+build_attached(struct worker *w, struct msg *m, struct err *e)
+{
+	if (m->failed)
+		return err_set(e, m->error.code, "attach to init: %s", m->error.text);
+	if (msg_expect(m, MSG_ATTACHED, e) == -1)
+		return -1;
+	exec_keep_only(w, m->body);
+	return ready(w, e);
+}
+
+int
+build_find_leftovers(struct worker *w, struct msg *m, struct err *e)
+{
+	struct err ignored;
+
+	w->has_cgroup = true;
+	w->state = BROKEN;
+	if (cgroup_reopen(&w->cgroup, m->body, e) == -1)
+		return -1;
+	if (find_init(w, &ignored) == 0)
+		watch_init(w);
+	return 0;
+}

@@ -1,0 +1,317 @@
+/*
+ * Commands: a client's exec becomes a spawn for init, init's result becomes the
+ * reply.  The exec's id is the supervisor's request id all the way down, so that a
+ * worker that takes over after a crash has nothing to translate.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fd.h"
+#include "log.h"
+#include "memfd.h"
+#include "worker.h"
+
+#define DEFAULT_WORKDIR "/workspace"
+
+struct exec {
+	LIST_ENTRY(exec)     next;
+	uint64_t             id;
+	int                  slot; /* its cgroup; -1 without, or adopted */
+	struct cgroup_events before;
+};
+
+static const struct pair base_env[] = {
+	{ "PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" },
+	{ "HOME", "/home" },
+	{ "USER", "root" },
+	{ "LOGNAME", "root" },
+	{ "SHELL", "/bin/sh" },
+	{ "LANG", "C.UTF-8" },
+	{ "TMPDIR", "/tmp" },
+};
+
+enum { BASE_ENV = sizeof(base_env) / sizeof(*base_env) };
+
+static struct exec *
+exec_find(struct worker *w, uint64_t id)
+{
+	struct exec *x;
+
+	LIST_FOREACH (x, &w->execs, next)
+		if (x->id == id)
+			return x;
+	return NULL;
+}
+
+static struct exec *
+exec_add(struct worker *w, uint64_t id, int slot)
+{
+	struct exec *x = calloc(1, sizeof(*x));
+
+	if (x == NULL)
+		return NULL;
+	x->id = id;
+	x->slot = slot;
+	x->before = cgroup_events(&w->cgroup);
+	LIST_INSERT_HEAD(&w->execs, x, next);
+	return x;
+}
+
+static void
+exec_drop(struct worker *w, struct exec *x)
+{
+	cgroup_slot_done(&w->cgroup, x->slot);
+	LIST_REMOVE(x, next);
+	free(x);
+}
+
+/* ---- the environment --------------------------------------------------------- */
+
+static bool
+is_set(const struct pairs *env, const char *name)
+{
+	for (size_t i = 0; i < env->n; i++)
+		if (strcmp(env->v[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+static int
+env_check(const struct pairs *env, struct err *e)
+{
+	for (size_t i = 0; i < env->n; i++)
+		if (*env->v[i].name == '\0' || strchr(env->v[i].name, '=') != NULL)
+			return err_set(e, E_INVALID, "exec.env: '%s' is not a variable's name",
+			    log_escape(env->v[i].name, strlen(env->v[i].name)));
+	return 0;
+}
+
+/* "NAME=value" strings, back to back in *text; -1 without memory. */
+static int
+env_build(const struct pairs *env, struct buf *text, struct strs *out)
+{
+	size_t       n = 0, at = 0;
+	const char **v = calloc(env->n + BASE_ENV + 1, sizeof(*v));
+
+	if (v == NULL)
+		return -1;
+	for (size_t i = 0; i < BASE_ENV + env->n; i++) {
+		const struct pair *p = i < BASE_ENV ? &base_env[i] : &env->v[i - BASE_ENV];
+
+		if (i < BASE_ENV && is_set(env, p->name))
+			continue;
+		buf_printf(text, "%s=%s", p->name, p->value);
+		buf_append(text, "", 1);
+		n++;
+	}
+	*out = (struct strs){ n, v };
+	if (text->failed)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		v[i] = text->data + at;
+		at += strlen(v[i]) + 1;
+	}
+	return 0;
+}
+
+/* ---- starting ------------------------------------------------------------------ */
+
+/* A sealed file is a command's standard input: nothing to pump, nothing to lose. */
+static int
+stdin_open(const struct blob *in, struct err *e)
+{
+	struct buf bytes = { 0 };
+
+	if (in->data != NULL)
+		return memfd_of("stdin", in->data, in->len, e);
+	if (blob_read(in, &bytes, e) == -1)
+		return -1;
+	int fd = memfd_of("stdin", bytes.data, bytes.len, e);
+	buf_clear(&bytes);
+	return fd;
+}
+
+static int
+spawn_send(struct worker *w, const struct msg_exec *x, struct exec *record, struct msg_spawn *s, struct err *e)
+{
+	const char *shell[] = { "/bin/sh", "-lc", x->command, NULL };
+	struct buf  text = { 0 };
+	AUTO_FD int in = -1;
+
+	s->argv = x->argv.n > 0 ? x->argv : (struct strs){ 3, shell };
+	s->workdir = *x->workdir ? x->workdir : DEFAULT_WORKDIR;
+	s->timeout_ms = x->timeout_ms;
+	s->keep_bytes = x->keep_bytes;
+	s->window = x->window;
+	s->cgroup = record->slot >= 0 ? w->cgroup.slots[record->slot].dir : -1;
+	int r = env_build(&x->env, &text, &s->env) == -1 ? err_set(e, E_SYS, "no memory for the environment") : 0;
+	if (r == 0 && (x->stdin.data != NULL || x->stdin.len > 0)) {
+		in = stdin_open(&x->stdin, e);
+		r = in == -1 ? -1 : 0;
+	}
+	s->stdin = in;
+	if (r == 0)
+		r = link_send(w->down, MSG_SPAWN, record->id, 0, s, e);
+	free(s->env.v);
+	buf_clear(&text);
+	return r;
+}
+
+static int
+exec_check(const struct msg_exec *x, struct err *e)
+{
+	if ((*x->command != '\0') == (x->argv.n > 0))
+		return err_set(e, E_INVALID, "exec: give either command or argv");
+	if (x->argv.n > 0 && *x->argv.v[0] == '\0')
+		return err_set(e, E_INVALID, "exec.argv: the program's name is empty");
+	if (*x->workdir != '\0' && *x->workdir != '/')
+		return err_set(e, E_INVALID, "exec.workdir: '%s' is not an absolute path",
+		    log_escape(x->workdir, strlen(x->workdir)));
+	return env_check(&x->env, e);
+}
+
+int
+exec_start(struct worker *w, struct msg *m, struct err *e)
+{
+	const struct msg_exec *x = m->body;
+	struct msg_spawn       s;
+	int                    slot = -1;
+
+	if (exec_check(x, e) == -1)
+		return -1;
+	if (w->cgroup.unified >= 0 && (slot = cgroup_slot_take(&w->cgroup, e)) == -1)
+		return -1;
+	struct exec *record = exec_add(w, m->id, slot);
+	if (record == NULL) {
+		cgroup_slot_done(&w->cgroup, slot);
+		return err_set(e, E_SYS, "no memory for a command");
+	}
+	msg_defaults(MSG_SPAWN, &s);
+	if (spawn_send(w, x, record, &s, e) == -1) {
+		exec_drop(w, record);
+		return -1;
+	}
+	return 0;
+}
+
+/* ---- while it runs --------------------------------------------------------------- */
+
+int
+exec_cancel(struct worker *w, struct msg *m, struct err *e)
+{
+	const struct msg_cancel *c = m->body;
+	struct msg_done          done;
+
+	if (exec_find(w, c->call) == NULL)
+		return err_set(e, E_NOTFOUND, "no such command is running");
+	if (link_send(w->down, MSG_CANCEL, m->id, 0, c, e) == -1)
+		return -1;
+	return link_reply(w->up, MSG_DONE, m->id, 0, &done, e);
+}
+
+int
+exec_output(struct worker *w, const struct msg_output *o, struct err *e)
+{
+	return link_send(w->up, MSG_OUTPUT, 0, 0, o, e);
+}
+
+int
+exec_ack(struct worker *w, const struct msg_output_ack *a, struct err *e)
+{
+	return link_send(w->down, MSG_OUTPUT_ACK, 0, 0, a, e);
+}
+
+int
+exec_detach(struct worker *w, const struct msg_detach *d, struct err *e)
+{
+	return link_send(w->down, MSG_DETACH, 0, 0, d, e);
+}
+
+/* ---- the end ----------------------------------------------------------------------- */
+
+/*
+ * Init sees a signal or a failed fork; only the cgroup's counters know that a limit
+ * was behind it.  With several commands at once the blame is shared by those
+ * that ended badly meanwhile.
+ */
+static enum cause
+cause_behind(struct worker *w, const struct exec *x, const struct msg_exec_result *r)
+{
+	bool killed = r->signal == 9 || r->exit_code == 128 + 9;
+
+	if ((r->cause != CAUSE_EXIT && r->cause != CAUSE_SIGNAL) || r->exit_code == 0)
+		return r->cause;
+	struct cgroup_events now = cgroup_events(&w->cgroup);
+	if (killed && now.oom_kills > x->before.oom_kills)
+		return CAUSE_MEMORY;
+	if (now.pids_refused > x->before.pids_refused)
+		return CAUSE_PIDS;
+	return r->cause;
+}
+
+void
+exec_result(struct worker *w, struct msg *m)
+{
+	struct exec *x = exec_find(w, m->id);
+	struct err   e = { 0 }, ignored;
+
+	if (x == NULL)
+		return; /* the answer to a cancel, or of a command nobody waits for */
+	if (m->failed || msg_expect(m, MSG_EXEC_RESULT, &e) == -1) {
+		link_fail(w->up, m->id, 0, m->failed ? &m->error : &e, &ignored);
+	} else {
+		struct msg_exec_result r = *(const struct msg_exec_result *)m->body;
+
+		r.session = w->name;
+		r.cause = cause_behind(w, x, &r);
+		if (link_reply(w->up, MSG_EXEC_RESULT, m->id, 0, &r, &e) == -1)
+			link_fail(w->up, m->id, 0, &e, &ignored);
+	}
+	link_send(w->down, MSG_RELEASE, 0, 0, &(struct msg_release){ .exec = m->id }, &e);
+	exec_drop(w, x);
+}
+
+void
+exec_resume(struct worker *w, uint64_t id)
+{
+	exec_add(w, id, -1);
+}
+
+static bool
+is_listed(const struct msg_attached *a, uint64_t id)
+{
+	for (size_t i = 0; i < a->execs.n; i++)
+		if (a->execs.v[i].exec == id)
+			return true;
+	return false;
+}
+
+/* Init has never heard of the others: their worker died before it could ask. */
+void
+exec_keep_only(struct worker *w, const struct msg_attached *a)
+{
+	struct exec *x = LIST_FIRST(&w->execs), *next;
+	struct err   why, ignored;
+
+	err_set(&why, E_CRASH, "the session's worker crashed before the command was started; nothing ran");
+	for (; x != NULL; x = next) {
+		next = LIST_NEXT(x, next);
+		if (is_listed(a, x->id))
+			continue;
+		link_fail(w->up, x->id, 0, &why, &ignored);
+		exec_drop(w, x);
+	}
+}
+
+void
+exec_fail_all(struct worker *w, const struct err *why)
+{
+	struct err ignored;
+
+	while (!LIST_EMPTY(&w->execs)) {
+		struct exec *x = LIST_FIRST(&w->execs);
+
+		link_fail(w->up, x->id, 0, why, &ignored);
+		exec_drop(w, x);
+	}
+}

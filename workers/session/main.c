@@ -1,0 +1,53 @@
+/* box-session: started by boxd with its channel on descriptor 3, and by nobody else. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "log.h"
+#include "worker.h"
+
+static enum log_level
+level_from_env(void)
+{
+	const char *name = getenv("BOX_LOG");
+
+	for (int l = 0; name != NULL && l < LOG__COUNT; l++)
+		if (strcmp(name, log_level_name(l)) == 0)
+			return l;
+	return LOG_INFO;
+}
+
+static bool
+has_channel(void)
+{
+	int       type;
+	socklen_t len = sizeof(type);
+
+	return getsockopt(3, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_SEQPACKET;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct worker   w;
+	struct ev_loop *loop;
+
+	if (argc > 1 && strcmp(argv[1], "--version") == 0)
+		return puts("box-session " BOXD_VERSION) < 0;
+	if (argc > 1 || !has_channel()) {
+		fprintf(stderr, "box-session: a part of boxd, which starts it; see boxd(8)\n");
+		return 2;
+	}
+	log_init("box-session", level_from_env());
+	loop = ev_loop_new(EVFLAG_AUTO);
+	if (loop == NULL) {
+		log_error("no event loop");
+		return 1;
+	}
+	worker_open(&w, loop);
+	ev_run(loop, 0);
+	worker_close(&w);
+	ev_loop_destroy(loop);
+	return 0;
+}

@@ -1,0 +1,152 @@
+/*
+ * Two processes build a sandbox.  The worker makes the cgroups and the control
+ * socket, clones a child into new namespaces and writes its uid map.  The child
+ * waits for that map, puts itself into the cgroups, builds the root from inside,
+ * and becomes box-init.  What fails in the child is told on init's own channel, so
+ * the worker waits for one message and never for a process.
+ */
+#include "sandbox.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+
+#include "chan.h"
+#include "fd.h"
+#include "sys.h"
+
+/* Where box-init expects its descriptors. */
+enum { INIT_LISTENER = 3, INIT_CONTROL = 4, INIT_FILTER = 5, INIT_SELF = 6 };
+
+/* The worker has written our uid map; EOF-like zero never comes from an eventfd. */
+static int
+wait_for_map(int go, struct err *e)
+{
+	uint64_t one;
+
+	while (read(go, &one, sizeof(one)) == -1)
+		if (errno != EINTR)
+			return err_sys(e, "wait for the uid map");
+	return 0;
+}
+
+/*
+ * Low numbers are reserved first: a descriptor that happens to be 4 must not be
+ * overwritten by the one that shall become 4.
+ */
+static int
+place_descriptors(const struct sandbox_plan *p, struct err *e)
+{
+	int       from[] = { p->listener, p->control, p->filter, p->init };
+	const int to[] = { INIT_LISTENER, INIT_CONTROL, INIT_FILTER, INIT_SELF };
+
+	for (size_t i = 0; i < 4; i++)
+		if ((from[i] = fcntl(from[i], F_DUPFD_CLOEXEC, 16)) == -1)
+			return err_sys(e, "move a descriptor up");
+	for (size_t i = 0; i < 4; i++)
+		if (dup3(from[i], to[i], to[i] == INIT_SELF ? O_CLOEXEC : 0) == -1)
+			return err_sys(e, "move a descriptor to %d", to[i]);
+	if (syscall(SYS_close_range, INIT_SELF + 1, ~0U, 0) == -1)
+		return err_sys(e, "close_range");
+	return 0;
+}
+
+static int
+stdio_to_null(struct err *e)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	if (null == -1)
+		return err_sys(e, "open /dev/null inside");
+	for (int fd = 0; fd <= 2; fd++)
+		if (null != fd && dup2(null, fd) == -1)
+			return err_sys(e, "standard descriptor %d", fd);
+	if (null > 2)
+		close(null);
+	return 0;
+}
+
+static int
+become_init(const struct sandbox_plan *p, struct err *e)
+{
+	char  orphan[16];
+	char *argv[] = { "box-init", p->cgroup->unified >= 0 ? "cgroup" : "mark", orphan, NULL };
+	char *env[] = { NULL };
+
+	snprintf(orphan, sizeof(orphan), "%d", LIM_ORPHAN_MS);
+	if (stdio_to_null(e) == -1 || place_descriptors(p, e) == -1)
+		return -1;
+	syscall(SYS_execveat, INIT_SELF, "", argv, env, AT_EMPTY_PATH);
+	return err_sys(e, "exec box-init");
+}
+
+/* In the child: every step into the sandbox, in order. */
+static int
+enter(const struct sandbox_plan *p, int go, struct err *e)
+{
+	if (cgroup_join(p->cgroup, e) == -1 ||
+	    wait_for_map(go, e) == -1 ||
+	    root_build(p, e) == -1 ||
+	    netns_loopback_up(e) == -1)
+		return -1;
+	if (unshare(CLONE_NEWCGROUP) == -1)
+		return err_sys(e, "cgroup namespace");
+	if (sethostname(p->hostname, strlen(p->hostname)) == -1)
+		return err_sys(e, "sethostname");
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
+		return err_sys(e, "no_new_privs");
+	setsid();
+	return become_init(p, e);
+}
+
+static _Noreturn void
+child_main(const struct sandbox_plan *p, int go)
+{
+	struct err    e = { 0 }, ignored;
+	struct packet out = { 0 };
+
+	enter(p, go, &e);
+	struct msg_init_failed failed = { .reason = e.text };
+	if (msg_encode(&out, MSG_INIT_FAILED, 0, 0, &failed, &ignored) == 0)
+		chan_send(p->control, &out, &ignored);
+	_exit(1);
+}
+
+int
+sandbox_start(struct sandbox *s, const struct sandbox_plan *p, struct err *e)
+{
+	AUTO_FD int       go = eventfd(0, EFD_CLOEXEC);
+	int               pidfd = -1;
+	struct clone_args args = {
+		.flags = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC |
+		    CLONE_NEWUTS | CLONE_PIDFD,
+		.pidfd = (uint64_t)(uintptr_t)&pidfd,
+		.exit_signal = SIGCHLD,
+	};
+
+	if (go == -1)
+		return err_sys(e, "eventfd");
+	if (p->cgroup->unified >= 0) {
+		args.flags |= CLONE_INTO_CGROUP;
+		args.cgroup = (uint64_t)p->cgroup->unified;
+	}
+	pid_t pid = sys_clone3(&args);
+	if (pid == -1)
+		return err_sys(e, "clone into new namespaces");
+	if (pid == 0)
+		child_main(p, go);
+	s->pid = pid;
+	s->pidfd = pidfd;
+	fcntl(pidfd, F_SETFD, FD_CLOEXEC);
+	if (userns_map(pid, p, e) == -1 || eventfd_write(go, 1) == -1) {
+		sys_pidfd_kill(pidfd, SIGKILL);
+		return -1;
+	}
+	return 0;
+}

@@ -1,0 +1,47 @@
+/*
+ * One sandbox: built by a newborn child in its own namespaces, which then becomes
+ * box-init.  Everything here but sandbox_start runs in that child.
+ */
+#ifndef SESSION_SANDBOX_H
+#define SESSION_SANDBOX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cgroup.h"
+#include "err.h"
+
+struct sandbox_plan {
+	const char    *hostname;
+	int            skeleton; /* the root's template directory */
+	int            init;     /* box-init */
+	int            filter;   /* seccomp program for commands */
+	int            listener; /* bound socket that init shall listen on */
+	int            control;  /* init's end of its first channel */
+	struct cgroup *cgroup;
+	uint32_t       uid_base;
+	uint32_t       uid_count; /* 1: our own uid is all there is */
+	uint64_t       tmp_mb;
+	uint64_t       workspace_mb;
+	uint64_t       inodes;
+};
+
+struct sandbox {
+	pid_t pid;   /* of init; ours to kill, reaped by whoever is its parent */
+	int   pidfd; /* owned */
+};
+
+/*
+ * Start building.  Success means a child is on its way: it says INIT_READY or
+ * INIT_FAILED on the channel.
+ */
+int sandbox_start(struct sandbox *, const struct sandbox_plan *, struct err *);
+
+/* The steps, each in a file of its own. */
+int userns_map(pid_t child, const struct sandbox_plan *, struct err *);
+int userns_become_root(const struct sandbox_plan *, struct err *);
+int root_build(const struct sandbox_plan *, struct err *);
+int netns_loopback_up(struct err *);
+
+#endif

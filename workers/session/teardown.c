@@ -1,0 +1,92 @@
+/*
+ * How a sandbox goes: kill, wait for init's pidfd, remove the cgroups (busy until
+ * the last zombie is gone), remove the files, answer.
+ */
+#include <signal.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "statefile.h"
+#include "sys.h"
+#include "worker.h"
+
+enum { RETRY_MS = 2 };
+
+static void
+answer(struct worker *w)
+{
+	struct msg_closed closed = { .killed = w->killed };
+	struct err        e;
+
+	unlink(STATE_CONTROL);
+	unlink(STATE_FILE);
+	w->state = CLOSED;
+	link_reply(w->up, MSG_CLOSED, w->close_id, 0, &closed, &e);
+}
+
+static void
+give_up(struct worker *w, const struct err *why)
+{
+	struct err e;
+
+	log_error("session=%lu leftovers: %s", w->about.id, why->text);
+	w->state = CLOSED;
+	link_fail(w->up, w->close_id, 0, why, &e);
+}
+
+static void
+remove_all(struct worker *w)
+{
+	struct err e = { 0 };
+	int        r = cgroup_remove(&w->cgroup, &e);
+
+	if (r == 0) {
+		answer(w);
+	} else if (r == -1) {
+		give_up(w, &e);
+	} else if (ev_now(w->loop) > w->close_until) {
+		err_set(&e, E_SYS, "processes of the session do not die within %.0f s", LIM_CLOSE_SEC);
+		give_up(w, &e);
+	} else {
+		cgroup_kill(&w->cgroup);
+		ev_timer_start(w->loop, &w->retry);
+	}
+}
+
+static void
+on_retry(struct ev_loop *loop, ev_timer *t, int revents)
+{
+	(void)loop;
+	(void)revents;
+	remove_all(t->data);
+}
+
+void
+teardown_start(struct worker *w, uint64_t request)
+{
+	struct err why;
+
+	err_set(&why, E_STATE, "session %s is being deleted", w->name);
+	exec_fail_all(w, &why);
+	ev_timer_stop(w->loop, &w->deadline);
+	w->state = CLOSING;
+	w->close_id = request;
+	w->close_until = ev_now(w->loop) + LIM_CLOSE_SEC;
+	ev_timer_init(&w->retry, on_retry, RETRY_MS / 1000., 0.);
+	w->retry.data = w;
+	if (w->has_cgroup) {
+		w->killed = cgroup_population(&w->cgroup);
+		cgroup_kill(&w->cgroup);
+	}
+	if (w->box.pid > 0)
+		sys_pidfd_kill(w->box.pidfd, SIGKILL); /* takes the whole pid namespace with it */
+	else
+		remove_all(w);
+}
+
+void
+teardown_init_gone(struct worker *w)
+{
+	if (w->state == CLOSING)
+		remove_all(w);
+}

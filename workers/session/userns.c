@@ -1,0 +1,51 @@
+/* Who root inside is outside. */
+#include <errno.h>
+#include <grp.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "fd.h"
+#include "sandbox.h"
+#include "sys.h"
+
+static int
+write_proc(pid_t pid, const char *file, const char *text, struct err *e)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
+	AUTO_FD int fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd == -1 || write(fd, text, strlen(text)) == -1)
+		return err_sys(e, "write '%s' to %s", text, path);
+	return 0;
+}
+
+int
+userns_map(pid_t child, const struct sandbox_plan *p, struct err *e)
+{
+	char uids[64], gids[64];
+
+	if (p->uid_count > 1) {
+		snprintf(uids, sizeof(uids), "0 %u %u", p->uid_base, p->uid_count);
+		if (write_proc(child, "gid_map", uids, e) == -1)
+			return -1;
+		return write_proc(child, "uid_map", uids, e);
+	}
+	/* an ordinary user may map itself only, and must give up setgroups for its gid */
+	snprintf(uids, sizeof(uids), "0 %u 1", geteuid());
+	snprintf(gids, sizeof(gids), "0 %u 1", getegid());
+	if (write_proc(child, "setgroups", "deny", e) == -1 || write_proc(child, "gid_map", gids, e) == -1)
+		return -1;
+	return write_proc(child, "uid_map", uids, e);
+}
+
+/* From here on nothing of the daemon's own uid is left in the child. */
+int
+userns_become_root(const struct sandbox_plan *p, struct err *e)
+{
+	if (p->uid_count > 1 && setgroups(0, NULL) == -1)
+		return err_sys(e, "setgroups inside");
+	if (setresgid(0, 0, 0) == -1 || setresuid(0, 0, 0) == -1)
+		return err_sys(e, "become root inside");
+	return 0;
+}

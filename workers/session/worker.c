@@ -1,0 +1,199 @@
+#include "worker.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fd.h"
+#include "log.h"
+
+enum { SUPERVISOR_FD = 3 };
+
+static const char *const state_names[WORKER_STATES] = {
+	[WAITING] = "waiting",
+	[BUILDING] = "building",
+	[ATTACHING] = "attaching",
+	[READY] = "ready",
+	[BROKEN] = "broken",
+	[CLOSING] = "closing",
+	[CLOSED] = "closed",
+};
+
+static int
+on_worker_start(struct worker *w, struct msg *m, struct err *e)
+{
+	const struct msg_worker_start *s = m->body;
+
+	static int (*const begin[])(struct worker *, struct msg *, struct err *) = {
+		[WORK_BUILD] = build_start,
+		[WORK_ADOPT] = build_attach,
+		[WORK_SWEEP] = build_find_leftovers,
+	};
+
+	if (fchdir(s->dir) == -1)
+		return err_sys(e, "enter the session's state directory");
+	w->started_us = (uint64_t)(ev_time() * 1e6);
+	snprintf(w->name, sizeof(w->name), "%s", s->session);
+	w->about = (struct msg_session_state){
+		.id = s->id, .session = w->name, .spec = s->spec, .uid_base = s->uid_base,
+		.uid_count = s->uid_count, .created_ms = s->created_ms,
+	};
+	return begin[s->work](w, m, e);
+}
+
+static int
+on_init_ready(struct worker *w, struct msg *m, struct err *e)
+{
+	(void)m;
+	return build_done(w, e);
+}
+
+static int
+on_init_failed(struct worker *w, struct msg *m, struct err *e)
+{
+	const struct msg_init_failed *f = m->body;
+
+	(void)w;
+	return err_set(e, E_BACKEND, "the sandbox could not be built: %s", f->reason);
+}
+
+static int
+on_close(struct worker *w, struct msg *m, struct err *e)
+{
+	(void)e;
+	teardown_start(w, m->id);
+	return 0;
+}
+
+static int
+on_output(struct worker *w, struct msg *m, struct err *e)
+{
+	return exec_output(w, m->body, e);
+}
+
+static int
+on_output_ack(struct worker *w, struct msg *m, struct err *e)
+{
+	return exec_ack(w, m->body, e);
+}
+
+static int
+on_detach(struct worker *w, struct msg *m, struct err *e)
+{
+	return exec_detach(w, m->body, e);
+}
+
+#define IN(s) (1U << (s))
+
+static const struct {
+	int      (*fn)(struct worker *, struct msg *, struct err *);
+	unsigned when;  /* states in which it is welcome */
+	bool     fatal; /* its failure is the sandbox's */
+} on[MSG__COUNT] = {
+	[MSG_WORKER_START] = { on_worker_start, IN(WAITING), true },
+	[MSG_INIT_READY]   = { on_init_ready, IN(BUILDING), true },
+	[MSG_INIT_FAILED]  = { on_init_failed, IN(BUILDING), true },
+	[MSG_EXEC]         = { exec_start, IN(READY), false },
+	[MSG_CANCEL]       = { exec_cancel, IN(READY), false },
+	[MSG_OUTPUT]       = { on_output, IN(READY), false },
+	[MSG_OUTPUT_ACK]   = { on_output_ack, IN(READY), false },
+	[MSG_DETACH]       = { on_detach, IN(READY), false },
+	[MSG_CLOSE]        = { on_close, IN(BUILDING) | IN(ATTACHING) | IN(READY) | IN(BROKEN), false },
+};
+
+static int
+dispatch(struct worker *w, struct msg *m, struct err *e)
+{
+	if (on[m->type].fn == NULL)
+		return err_set(e, E_PROTO, "a session worker takes no %s", msg_name(m->type));
+	if (!(on[m->type].when & IN(w->state)))
+		return err_set(e, E_STATE, "%s while %s", msg_name(m->type), state_names[w->state]);
+	return on[m->type].fn(w, m, e);
+}
+
+void
+worker_deliver(struct worker *w, struct msg *m)
+{
+	struct err e = { 0 }, ignored;
+
+	if (m->envelope == ENV_REPLY) { /* only init replies to us */
+		if (m->id == 0 && w->state == ATTACHING) {
+			if (build_attached(w, m, &e) == -1)
+				worker_broken(w, &e);
+		} else if (w->state == READY)
+			exec_result(w, m);
+		return;
+	}
+	if (dispatch(w, m, &e) == 0)
+		return;
+	if (m->envelope == ENV_REQUEST)
+		link_fail(w->up, m->id, 0, &e, &ignored);
+	else if (on[m->type].fatal)
+		worker_broken(w, &e);
+	else
+		log_debug("session=%lu %s", w->about.id, e.text);
+}
+
+void
+worker_broken(struct worker *w, const struct err *why)
+{
+	struct msg_worker_failed failed = { .code = err_wire_name(why->code), .reason = why->text };
+	struct err               e;
+
+	if (w->state >= BROKEN)
+		return;
+	w->state = BROKEN;
+	ev_timer_stop(w->loop, &w->deadline);
+	exec_fail_all(w, why);
+	link_send(w->up, MSG_WORKER_FAILED, 0, 0, &failed, &e);
+}
+
+/* ---- the two channels ----------------------------------------------------- */
+
+static void
+on_up_msg(void *arg, struct msg *m)
+{
+	worker_deliver(arg, m);
+}
+
+static void
+on_up_gone(void *arg, const struct err *why)
+{
+	struct worker *w = arg;
+
+	if (why->code != E_NONE)
+		log_warn("session=%lu supervisor link: %s", w->about.id, why->text);
+	ev_break(w->loop, EVBREAK_ALL);
+}
+
+static const struct link_ops up_ops = { on_up_msg, on_up_gone };
+
+void
+worker_open(struct worker *w, struct ev_loop *loop)
+{
+	struct err e = { 0 };
+
+	*w = (struct worker){ .loop = loop, .box = { .pidfd = -1 } };
+	LIST_INIT(&w->execs);
+	w->up = link_open(loop, SUPERVISOR_FD, FROM_SUPERVISOR, &up_ops, w, &e);
+	if (w->up == NULL) {
+		log_error("%s", e.text);
+		exit(1);
+	}
+}
+
+void
+worker_close(struct worker *w)
+{
+	struct err why = { .code = E_SHUTDOWN };
+
+	exec_fail_all(w, &why);
+	ev_timer_stop(w->loop, &w->deadline);
+	ev_timer_stop(w->loop, &w->retry);
+	ev_io_stop(w->loop, &w->init_exit);
+	link_close(&w->down);
+	link_close(&w->up);
+	fd_close(&w->box.pidfd);
+	if (w->has_cgroup)
+		cgroup_clear(&w->cgroup);
+}

@@ -1,0 +1,82 @@
+/*
+ * A session worker: one sandbox, its commands, and two channels, to the supervisor
+ * above and to init below.
+ *
+ *	WAITING -> BUILDING ------> READY -> CLOSING -> CLOSED
+ *	        \> ATTACHING ----/    |        /
+ *	        \> BROKEN <----------/--------/    (only CLOSE is welcome)
+ *
+ * It serves one session and then exits.  When the supervisor goes, it exits at
+ * once and leaves the sandbox to init, which waits for the next master.
+ */
+#ifndef SESSION_WORKER_H
+#define SESSION_WORKER_H
+
+#include <ev.h>
+#include <sys/queue.h>
+
+#include "cgroup.h"
+#include "link.h"
+#include "sandbox.h"
+
+enum worker_state { WAITING, BUILDING, ATTACHING, READY, BROKEN, CLOSING, CLOSED, WORKER_STATES };
+
+struct exec;
+
+struct worker {
+	struct ev_loop   *loop;
+	enum worker_state state;
+	struct link      *up;   /* owned; the supervisor */
+	struct link      *down; /* owned; init, NULL without */
+	struct sandbox    box;  /* pid 0 without */
+	struct cgroup     cgroup;
+	bool              has_cgroup;
+	uint64_t          started_us; /* for build_us */
+	ev_timer          deadline;   /* runs while BUILDING, ATTACHING */
+	ev_timer          retry;      /* runs while the cgroups will not go */
+	ev_io             init_exit;  /* init's pidfd, runs while there is one */
+	LIST_HEAD(, exec) execs;      /* owned; each ends in exactly one reply */
+	uint64_t          close_id;   /* the request to answer when all is gone */
+	uint64_t          killed;
+	double            close_until; /* give up removing then */
+
+	/* from WORKER_START, for the state file */
+	struct msg_session_state about;
+	char                     name[LIM_NAME + 1];
+};
+
+void worker_open(struct worker *, struct ev_loop *);
+void worker_close(struct worker *);
+
+/* Every message of both channels comes here. */
+void worker_deliver(struct worker *, struct msg *);
+
+/* The sandbox cannot be made, or is dead: tell, and wait for CLOSE. */
+void worker_broken(struct worker *, const struct err *);
+
+/* ---- build.c: how a sandbox comes to be, or is found again ---- */
+int build_start(struct worker *, struct msg *, struct err *);
+int build_attach(struct worker *, struct msg *, struct err *);
+int build_find_leftovers(struct worker *, struct msg *, struct err *);
+int build_attached(struct worker *, struct msg *, struct err *);
+int build_done(struct worker *, struct err *);
+
+/* ---- teardown.c: how it goes ---- */
+void teardown_start(struct worker *, uint64_t request);
+void teardown_init_gone(struct worker *);
+
+/* ---- exec.c: commands ---- */
+int  exec_start(struct worker *, struct msg *, struct err *);
+int  exec_cancel(struct worker *, struct msg *, struct err *);
+void exec_keep_only(struct worker *, const struct msg_attached *);
+void exec_resume(struct worker *, uint64_t id);
+void exec_result(struct worker *, struct msg *);
+int  exec_output(struct worker *, const struct msg_output *, struct err *);
+int  exec_ack(struct worker *, const struct msg_output_ack *, struct err *);
+int  exec_detach(struct worker *, const struct msg_detach *, struct err *);
+void exec_fail_all(struct worker *, const struct err *);
+
+/* ---- caps.c ---- */
+int caps_after_build(struct err *);
+
+#endif
