@@ -72,7 +72,7 @@ client_open(struct client *c, const char *path, struct err *e)
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
 	size_t             n = strlen(path);
 
-	*c = (struct client){ .fd = -1, .next_id = 1, .broken = true };
+	*c = (struct client){ .fd = -1, .next_id = 1, .broken = true, .patience = 2 };
 	if (n == 0 || n >= sizeof(to.sun_path))
 		return err_set(e, E_INVALID, "socket path '%s': %s", path, n == 0 ? "is empty" : "is too long");
 	memcpy(to.sun_path, path, n + 1);
@@ -157,9 +157,9 @@ client_take(struct client *c, struct msg *m, struct err *e)
 
 /* ---- sending ---- */
 
-/* Until the socket is ready for it; -1 when more than `calm` signals have come. */
+/* Until the socket is ready for it; -1 when so many signals have come. */
 static int
-wait_for(struct client *c, short events, unsigned calm, struct err *e)
+wait_for(struct client *c, short events, unsigned signals, struct err *e)
 {
 	struct pollfd p[] = {
 		{ .fd = c->fd, .events = events },
@@ -169,7 +169,7 @@ wait_for(struct client *c, short events, unsigned calm, struct err *e)
 	for (;;) {
 		if (c->interrupt != NULL)
 			interrupt_read(c->interrupt);
-		if (c->interrupt != NULL && c->interrupt->count > calm)
+		if (c->interrupt != NULL && c->interrupt->count >= signals)
 			return err_set(e, E_STATE, "interrupted");
 		if (poll(p, 2, -1) == -1 && errno != EINTR)
 			return err_sys(e, "poll");
@@ -192,7 +192,7 @@ last_words(struct client *c, struct err *e)
 			msg_clear(&m);
 		else if (r == -1 || client_fill(c, e) == -1)
 			return -1;
-		else if (wait_for(c, POLLIN, 0, e) == -1)
+		else if (wait_for(c, POLLIN, 1, e) == -1)
 			return -1;
 	}
 }
@@ -201,7 +201,7 @@ last_words(struct client *c, struct err *e)
 static int
 send_all(struct client *c, const char *p, size_t n, struct err *e)
 {
-	unsigned calm = c->interrupt != NULL ? c->interrupt->count : 0;
+	unsigned one_more = c->interrupt != NULL ? c->interrupt->count + 1 : 1;
 
 	while (n > 0) {
 		ssize_t sent = send(c->fd, p, n, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -210,7 +210,7 @@ send_all(struct client *c, const char *p, size_t n, struct err *e)
 			p += sent;
 			n -= (size_t)sent;
 		} else if (errno == EAGAIN) {
-			if (wait_for(c, POLLOUT, calm, e) == -1) {
+			if (wait_for(c, POLLOUT, one_more, e) == -1) {
 				c->broken = true;
 				return -1;
 			}
@@ -250,7 +250,7 @@ await(struct client *c, uint64_t id, struct msg *m, struct err *e)
 			return 0;
 		if (r == 0)
 			msg_clear(m);
-		else if (wait_for(c, POLLIN, 1, e) == -1 || client_fill(c, e) == -1)
+		else if (wait_for(c, POLLIN, c->patience, e) == -1 || client_fill(c, e) == -1)
 			return -1;
 	}
 }

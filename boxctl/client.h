@@ -19,6 +19,7 @@ struct client {
 	struct mp_scan    scan; /* how far it is understood */
 	bool              broken; /* the connection, not the request, has failed */
 	struct interrupt *interrupt; /* borrowed; NULL: signals do what they always do */
+	unsigned          patience;  /* so many signals end the wait for a reply */
 };
 
 /* $BOXD_SOCKET, or where a daemon of root or of this user listens. */
@@ -42,7 +43,7 @@ int client_take(struct client *, struct msg *, struct err *);
 
 /*
  * Ask and wait.  0: the typed reply, as from client_take; -1: refused, or the
- * connection is over (then .broken), or a second signal came.
+ * connection is over (then .broken), or .patience is at its end.
  */
 int client_call(struct client *, enum msg_type, const void *body, struct msg *, struct err *);
 

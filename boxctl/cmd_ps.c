@@ -22,8 +22,10 @@ add_row(struct table *t, const struct msg_session_info *s)
 static void
 print_table(const struct msg_session_list *list)
 {
-	static const char *const heads[] = { "SESSION", "STATE", "AGE", "IDLE", "RUNNING", "EXECS", "MEM", "CPUS", "PIDS", "TIER", NULL };
-	struct table            *t = table_open(heads);
+	static const char *const heads[] = {
+		"SESSION", "STATE", "AGE", "IDLE", "RUNNING", "EXECS", "MEM", "CPUS", "PIDS", "TIER", NULL,
+	};
+	struct table *t = table_open(heads);
 
 	if (t == NULL)
 		return;

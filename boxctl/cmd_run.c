@@ -34,7 +34,10 @@ create(struct client *c, const struct args *a, const char *name)
 	return EXIT_BOXD;
 }
 
-/* A session outlives the connection it was made on, so a new one will do. */
+/*
+ * A session outlives the connection it was made on, so a new one will do.  The
+ * signals that have ended the command do not end this; one more does.
+ */
 static void
 delete(struct client *c, const struct args *a, const char *name)
 {
@@ -51,9 +54,10 @@ delete(struct client *c, const struct args *a, const char *name)
 		}
 		c->interrupt = in;
 	}
+	c->patience = in->count + 1;
 	if (client_call(c, MSG_DELETE, &ask, &reply, &e) == 0)
 		msg_clear(&reply);
-	else if (in->count < 2 && e.code != E_NOTFOUND) /* after a second signal it was asked for, not waited for */
+	else if (e.code != E_NOTFOUND)
 		complain("session %s may be left behind: %s", name, e.text);
 }
 

@@ -122,6 +122,19 @@ run(struct args *a, int argc, char **argv)
 	return run_command(c, a, argc - used - 1, argv + used + 1);
 }
 
+/* What could not be written was not done. */
+static int
+flushed(int code)
+{
+	errno = 0;
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return code;
+	if (errno == EPIPE || code == 128 + SIGPIPE)
+		return 128 + SIGPIPE;
+	complain("write standard output: %s", errno != 0 ? strerror(errno) : "failed");
+	return code == EXIT_OK ? EXIT_REFUSED : code;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -131,11 +144,5 @@ main(int argc, char **argv)
 	args_init(&a);
 	int code = run(&a, argc - 1, argv + 1);
 	args_clear(&a);
-	if (fflush(stdout) == EOF || ferror(stdout)) {
-		if (errno == EPIPE)
-			return 128 + SIGPIPE;
-		complain("write standard output: %s", strerror(errno));
-		return code == EXIT_OK ? EXIT_REFUSED : code;
-	}
-	return code;
+	return flushed(code);
 }

@@ -200,6 +200,27 @@ stranger_in(const char *dir)
 }
 
 static bool
+file_has(const char *dir, const char *name, const char *word)
+{
+	char  path[PATH_MAX + 64], text[1024];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	if ((f = fopen(path, "re")) == NULL)
+		return false;
+	bool has = fgets(text, sizeof(text), f) != NULL && (word == NULL || has_word(text, word, " \n"));
+	fclose(f);
+	return has;
+}
+
+/* The root of the whole tree alone has no type, and may have processes beside children with controllers. */
+static bool
+is_true_root(const char *dir)
+{
+	return !file_has(dir, "cgroup.type", NULL);
+}
+
+static bool
 same_file(const char *a, const char *b)
 {
 	struct stat x, y;
@@ -217,7 +238,7 @@ find_wanted(struct cg_found *found, const char *wanted, const char *own)
 	else if (fs.f_type != CGROUP2_SUPER_MAGIC)
 		barred(&found->unified, "%.*s is not on a cgroup v2 tree", IN_TEXT, wanted);
 	else if (take(&found->unified, wanted))
-		found->own_leaf = same_file(wanted, own);
+		found->own_leaf = same_file(wanted, own) && !is_true_root(own);
 }
 
 /* Ours if we have it to ourselves, else, for root, the top of the tree. */
@@ -228,7 +249,7 @@ find_unified(struct cg_found *found, const struct mount *m, const char *own)
 	long             stranger = own[0] != '\0' ? stranger_in(own) : -1;
 
 	if (stranger == 0 && take(p, own)) {
-		found->own_leaf = true;
+		found->own_leaf = !is_true_root(own);
 		return;
 	}
 	if (geteuid() == 0)
@@ -239,29 +260,15 @@ find_unified(struct cg_found *found, const struct mount *m, const char *own)
 		barred(p, "%.*s is not ours alone (process %ld is in it)", IN_TEXT, own, stranger);
 }
 
-static bool
-file_has(const char *dir, const char *name, const char *word)
-{
-	char  path[PATH_MAX + 64], text[1024];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	if ((f = fopen(path, "re")) == NULL)
-		return false;
-	bool has = fgets(text, sizeof(text), f) != NULL && (word == NULL || has_word(text, word, " \n"));
-	fclose(f);
-	return has;
-}
-
 /*
- * Below a cgroup with processes nothing can be enabled, the true root excepted
- * (it alone has no cgroup.type).  Our own we can leave: own_leaf says so.
+ * Below a cgroup with processes nothing can be enabled, the true root excepted.
+ * Our own we can leave: own_leaf says so.
  */
 static void
 find_controllers(struct cg_found *found)
 {
 	const char *dir = found->unified.dir;
-	bool        stuck = !found->own_leaf && file_has(dir, "cgroup.type", NULL) && file_has(dir, "cgroup.procs", NULL);
+	bool        stuck = !found->own_leaf && !is_true_root(dir) && file_has(dir, "cgroup.procs", NULL);
 
 	for (int c = 0; dir[0] != '\0' && c < CG__COUNT; c++)
 		found->v2[c] = file_has(dir, stuck ? "cgroup.subtree_control" : "cgroup.controllers", names[c]);
@@ -271,7 +278,7 @@ void
 cgfind(struct cg_found *found, const char *wanted)
 {
 	struct mount m;
-	char         own[PATH_MAX * 2] = "";
+	char         own[PATH_MAX] = "";
 
 	memset(found, 0, sizeof(*found));
 	bool has_v2 = mount_find(&m, NULL);

@@ -550,6 +550,9 @@ try_idmap(struct probe *p, NO_ARG)
 
 /* ---- cgroups ---- */
 
+/* Found by the parent, lent for one run: to a child its own parent would be a stranger in its cgroup. */
+static const struct cg_found *found;
+
 static const char *
 cgroup_remedy(void)
 {
@@ -591,12 +594,10 @@ remove_cgroup(const char *dir)
 static void
 sweep_cgroups(pid_t pid)
 {
-	struct cg_found found;
-	char            dir[PATH_MAX + 64];
+	char dir[PATH_MAX + 64];
 
-	cgfind(&found, "");
 	for (int c = -1; c < CG__COUNT; c++) {
-		const struct cg_place *place = c == -1 ? &found.unified : &found.v1[c];
+		const struct cg_place *place = c == -1 ? &found->unified : &found->v1[c];
 
 		probe_dir(dir, sizeof(dir), place->dir, pid);
 		if (place->dir[0] != '\0')
@@ -626,22 +627,18 @@ clone_into(int cgroup, bool linger)
 static void
 try_v2_tree(struct probe *p, NO_ARG)
 {
-	struct cg_found found;
-	char            dir[PATH_MAX + 64];
+	char dir[PATH_MAX + 64];
 
-	cgfind(&found, "");
-	if (make_cgroup(p, &found.unified, dir, sizeof(dir)) == 0)
-		works(p, "at %.200s", found.unified.dir);
+	if (make_cgroup(p, &found->unified, dir, sizeof(dir)) == 0)
+		works(p, "at %.200s", found->unified.dir);
 }
 
 static void
 try_clone_into(struct probe *p, int kill_it)
 {
-	struct cg_found found;
-	char            dir[PATH_MAX + 64], file[PATH_MAX + 96];
+	char dir[PATH_MAX + 64], file[PATH_MAX + 96];
 
-	cgfind(&found, "");
-	if (make_cgroup(p, &found.unified, dir, sizeof(dir)) == -1)
+	if (make_cgroup(p, &found->unified, dir, sizeof(dir)) == -1)
 		return;
 	AUTO_FD int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	pid_t       pid = clone_into(fd, kill_it);
@@ -687,29 +684,27 @@ try_limit_v1(struct probe *p, const struct cg_place *place, int c)
 static void
 try_limit(struct probe *p, int c)
 {
-	struct cg_found found;
-	char            dir[PATH_MAX + 64], file[PATH_MAX + 96];
+	char dir[PATH_MAX + 64], file[PATH_MAX + 96];
 
-	cgfind(&found, "");
-	if (!found.v2[c] && found.v1[c].dir[0] != '\0') {
-		try_limit_v1(p, &found.v1[c], c);
+	if (!found->v2[c] && found->v1[c].dir[0] != '\0') {
+		try_limit_v1(p, &found->v1[c], c);
 		return;
 	}
-	if (!found.v2[c]) {
-		misses(p, cgroup_remedy(), "%.120s; %.120s", found.v1[c].why,
-		    found.unified.dir[0] == '\0' ? found.unified.why : "the v2 tree does not offer it either");
+	if (!found->v2[c]) {
+		misses(p, cgroup_remedy(), "%.120s; %.120s", found->v1[c].why,
+		    found->unified.dir[0] == '\0' ? found->unified.why : "the v2 tree does not offer it either");
 		return;
 	}
-	if (make_cgroup(p, &found.unified, dir, sizeof(dir)) == -1)
+	if (make_cgroup(p, &found->unified, dir, sizeof(dir)) == -1)
 		return;
 	snprintf(file, sizeof(file), "%s/%s", dir, limit_files[c].v2);
 	/* enabling a controller changes the tree for others: that is the daemon's to do, not a probe's */
 	if (access(file, F_OK) == -1)
-		works(p, "cgroup v2 at %.150s, to be enabled there", found.unified.dir);
+		works(p, "cgroup v2 at %.150s, to be enabled there", found->unified.dir);
 	else if (write_file(file, limit_files[c].v2_value) == -1)
 		misses(p, "", "%s: %s", limit_files[c].v2, strerror(errno));
 	else
-		works(p, "cgroup v2 at %.200s", found.unified.dir);
+		works(p, "cgroup v2 at %.200s", found->unified.dir);
 }
 
 /* ---- the rest ---- */
@@ -960,7 +955,7 @@ child_begin(void)
 }
 
 static void
-run_row(const struct row *row, struct probe *p)
+run_row(const struct row *row, struct probe *p, const struct cg_found *places)
 {
 	struct probe *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
@@ -969,6 +964,7 @@ run_row(const struct row *row, struct probe *p)
 	if (shared == MAP_FAILED)
 		return;
 	*shared = *p;
+	found = places;
 	pid_t pid = fork();
 	if (pid == 0) {
 		child_begin();
@@ -994,7 +990,10 @@ probe_count(void)
 void
 probe_run(size_t i, struct probe *p)
 {
-	run_row(&rows[i], p);
+	struct cg_found places;
+
+	cgfind(&places, "");
+	run_row(&rows[i], p, &places);
 }
 
 const char *
@@ -1009,7 +1008,7 @@ probe_userns(struct err *e)
 	static const struct row row = { .name = "sandbox", .gives = "", .try = try_sandbox, .required = true };
 	struct probe            p;
 
-	run_row(&row, &p);
+	run_row(&row, &p, NULL);
 	if (p.state == PROBE_WORKS)
 		return 0;
 	return err_set(e, E_BACKEND, "no sandbox can be made here: %s%s%s", p.why,
@@ -1033,31 +1032,31 @@ wall_misses(struct walls *w, const char *fmt, ...)
 }
 
 static bool
-probe_by(void (*try)(struct probe *, int), int arg, struct probe *p)
+probe_by(void (*try)(struct probe *, int), int arg, struct probe *p, const struct cg_found *places)
 {
 	for (size_t i = 0; i < probe_count(); i++) {
 		if (rows[i].try != try || rows[i].arg != arg)
 			continue;
-		probe_run(i, p);
+		run_row(&rows[i], p, places);
 		return p->state == PROBE_WORKS;
 	}
 	return false;
 }
 
 static void
-wall_limits(struct walls *w, const struct cg_found *found)
+wall_limits(struct walls *w, const struct cg_found *places)
 {
 	size_t used = 0;
 
 	for (int c = 0; c < CG__COUNT; c++) {
-		bool v1 = found->v1[c].dir[0] != '\0';
+		bool v1 = places->v1[c].dir[0] != '\0';
 
-		if (found->v2[c] || v1)
+		if (places->v2[c] || v1)
 			used += (size_t)snprintf(w->limits + used, sizeof(w->limits) - used, "%s%s by cgroup %s",
-			    used > 0 ? ", " : "", cg_name(c), found->v2[c] ? "v2" : "v1");
+			    used > 0 ? ", " : "", cg_name(c), places->v2[c] ? "v2" : "v1");
 		else
-			wall_misses(w, "%s limit: %s; %s", cg_name(c), found->v1[c].why,
-			    found->unified.dir[0] == '\0' ? found->unified.why : "the v2 tree does not offer it either");
+			wall_misses(w, "%s limit: %s; %s", cg_name(c), places->v1[c].why,
+			    places->unified.dir[0] == '\0' ? places->unified.why : "the v2 tree does not offer it either");
 	}
 	if (used == 0)
 		snprintf(w->limits, sizeof(w->limits), "none");
@@ -1072,14 +1071,14 @@ wall_uids(struct walls *w)
 	if (geteuid() != 0)
 		wall_misses(w, "uid range: boxd as uid %u has only its own uid for its sandboxes; run it as root",
 		    (unsigned)geteuid());
-	else if (probe_by(try_uid_range, 0, &p))
+	else if (probe_by(try_uid_range, 0, &p, NULL))
 		snprintf(w->uids, sizeof(w->uids), "range");
 	else
 		wall_misses(w, "uid range: %s; %s", p.why, p.remedy);
 }
 
 void
-probe_walls(struct walls *w, const struct cg_found *found)
+probe_walls(struct walls *w, const struct cg_found *places)
 {
 	struct probe p;
 	struct err   e;
@@ -1091,15 +1090,15 @@ probe_walls(struct walls *w, const struct cg_found *found)
 		return;
 	}
 	wall_uids(w);
-	wall_limits(w, found);
+	wall_limits(w, places);
 	snprintf(w->kill, sizeof(w->kill), "pid namespace of the session");
-	if (found->unified.dir[0] == '\0')
-		wall_misses(w, "kill cgroups: %s", found->unified.why);
-	else if (probe_by(try_clone_into, true, &p))
+	if (places->unified.dir[0] == '\0')
+		wall_misses(w, "kill cgroups: %s", places->unified.why);
+	else if (probe_by(try_clone_into, true, &p, places))
 		snprintf(w->kill, sizeof(w->kill), "cgroup v2");
 	else
 		wall_misses(w, "kill cgroups: %s", p.why);
-	if (!probe_by(try_seccomp, 0, &p))
+	if (!probe_by(try_seccomp, 0, &p, NULL))
 		wall_misses(w, "seccomp: %s", p.why);
 }
 

@@ -129,6 +129,8 @@ errors_end(void)
 	like(e.text, "^z+\\.\\.\\.$", "a long system error too");
 	err_set(&e, E_SYS, "%.*s", ERR_TEXT - 1, longest);
 	ok(strlen(e.text) == ERR_TEXT - 1 && strchr(e.text, '.') == NULL, "a text that just fits is left whole");
+	err_set(&e, E_SYS, "%.*s", ERR_TEXT, longest);
+	like(e.text, "z\\.\\.\\.$", "one character more is not");
 }
 
 static void

@@ -59,6 +59,19 @@ close_on_exec(int fd)
 }
 
 static void
+packed(void)
+{
+	struct packet        p = { 0 };
+	struct msg_conn_open c = { .peer = fcntl(0, F_DUPFD, 0) };
+
+	ok(msg_encode(&p, MSG_CONN_OPEN, 0, 0, &c, &e) == 0 && p.nfds == 1 && p.fds[0] != c.peer && close_on_exec(p.fds[0]),
+	    "a packet has a descriptor of its own, close-on-exec");
+	packet_clear(&p);
+	ok(fcntl(c.peer, F_GETFD) != -1, "and leaves the owner's alone");
+	close(c.peer);
+}
+
+static void
 with_descriptors(void)
 {
 	struct values            v = { 0 };
@@ -257,6 +270,7 @@ hostile_files(void)
 		hostile_file("an empty file", memfd_plain(0, ALL_SEALS), nfds, -1);
 		hostile_file("a file of zeros", memfd_plain(100, ALL_SEALS), nfds, -1);
 		hostile_file("a file that is too long", memfd_plain(LIM_MESSAGE + 1, ALL_SEALS), nfds, -1);
+		is(e.text, "a message of 25165825 bytes", "before it is looked into");
 		hostile_file("a file of garbage", file_with("\xc1", 1, ALL_SEALS), nfds, -1);
 		hostile_file("a file with a nil", file_with("\xc0", 1, ALL_SEALS), nfds, -1);
 		hostile_file("a directory", open("/", O_RDONLY | O_CLOEXEC), nfds, -1);
@@ -352,6 +366,7 @@ main(void)
 	ends[0] = ends[1] = -1;
 	int before = open_fds();
 	fresh_pair();
+	packed();
 	with_descriptors();
 	spilling();
 	payload_of(1);

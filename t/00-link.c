@@ -167,6 +167,35 @@ order(void)
 	pass("and can be repeated");
 }
 
+/* The socket has room again before the loop has noticed: a new message must not overtake the queue. */
+static void
+no_overtaking(void)
+{
+	struct side    a;
+	struct chan_in in = { 0 };
+	struct msg     m;
+	int            fd = connect_bare(&a);
+	uint64_t       sent = 0, got = 0, wrong = 0;
+
+	while (link_queued(a.link) < 10)
+		send_number(&a, sent++);
+	while (chan_recv(fd, &in, &m, FROM_SUPERVISOR, &e) == 0) {
+		wrong += ((const struct msg_detach *)m.body)->call != got++;
+		msg_clear(&m);
+	}
+	send_number(&a, sent++);
+	cmp_ok(link_queued(a.link), "==", 11, "a message behind a queue waits its turn");
+	run_ready();
+	while (chan_recv(fd, &in, &m, FROM_SUPERVISOR, &e) == 0) {
+		wrong += ((const struct msg_detach *)m.body)->call != got++;
+		msg_clear(&m);
+	}
+	ok(got == sent && wrong == 0, "all arrive in order");
+	chan_in_clear(&in);
+	link_close(&a.link);
+	close(fd);
+}
+
 /* Large and small ones, in packets, files and beside: still one order. */
 static void
 mixed_sizes(void)
@@ -425,6 +454,7 @@ main(void)
 	plan(NO_PLAN);
 	loop = ev_loop_new(EVFLAG_AUTO);
 	order();
+	no_overtaking();
 	mixed_sizes();
 	replies();
 	bounded();

@@ -201,6 +201,38 @@ counts(void)
 	ok(scan_at_once("\xc0\xc0", 2, ROOM, &len) == MP_WHOLE && len == 1, "what follows a value is left alone");
 }
 
+/* A header with so many nils behind it, in a room of LIM_MESSAGE. */
+static enum mp_verdict
+scan_nils(const char *head, size_t n, size_t nils)
+{
+	struct buf b = { 0 };
+	size_t     len;
+
+	buf_append(&b, head, n);
+	if (buf_reserve(&b, nils) == -1)
+		BAIL_OUT("no memory");
+	memset(b.data + b.len, 0xc0, nils);
+	enum mp_verdict v = scan_at_once(b.data, n + nils, LIM_MESSAGE, &len);
+	buf_clear(&b);
+	return v;
+}
+
+/* Each value becomes an object of msgpack-c's, many times its size on the wire. */
+static void
+values(void)
+{
+	size_t len;
+
+	ok(scan_at_once("\xdc\x00\x05", 3, 8, &len) == MP_MORE, "a count that just fits the room may come");
+	ok(scan_at_once("\xdc\x00\x05", 3, 7, &len) == MP_HUGE, "one that does not is refused by its header");
+	cmp_ok(LIM_VALUES, "==", 1 << 20, "the maximum of values is what the next tests have in hand");
+	ok(scan_nils("\xdd\x00\x10\x00\x00", 5, LIM_VALUES) == MP_WHOLE, "as many values as may be");
+	ok(scan_nils("\xdd\x00\x10\x00\x01", 5, LIM_VALUES + 1) == MP_HUGE, "one more is refused");
+	ok(scan_nils("\x91\xdd\x00\x10\x00\x00", 6, LIM_VALUES) == MP_HUGE, "all arrays count together");
+	ok(scan_nils("\xdf\x00\x08\x00\x00", 5, LIM_VALUES) == MP_WHOLE, "a pair is two");
+	ok(scan_nils("\xdf\x00\x08\x00\x01", 5, LIM_VALUES + 2) == MP_HUGE, "and a pair more is refused");
+}
+
 /* Random bytes that are more often structure than chance would have it. */
 static size_t
 random_value(unsigned char *p, size_t room)
@@ -271,6 +303,7 @@ main(void)
 	exact_room();
 	depth();
 	counts();
+	values();
 	differential();
 	writer();
 	done_testing();

@@ -202,6 +202,19 @@ static const struct {
 	{ "zombies", be_zombies }, { "count", be_count }, { "intruder", be_intruder },
 };
 
+/* Not by exit(): a sanitizer that looks for leaks then needs more than a sandbox gives it. */
+static _Noreturn void
+misbehave(const char *how, const char *arg)
+{
+	int r = 2;
+
+	for (size_t i = 0; i < sizeof(misbehaviours) / sizeof(*misbehaviours); i++)
+		if (strcmp(how, misbehaviours[i].name) == 0)
+			r = misbehaviours[i].fn(arg);
+	fflush(NULL);
+	_exit(r);
+}
+
 /* ---- a box ----------------------------------------------------------------------------- */
 
 /* What has been heard about one request. */
@@ -349,8 +362,31 @@ box_start(const char *mode, const char *orphan_ms)
 	return b;
 }
 
+static void remove_cgroups(const struct box *);
+
+/* Wait until the outer process, and so init, is gone; its status. */
+static int
+box_end(struct box *b)
+{
+	int status;
+
+	waitpid(b->pid, &status, 0);
+	remove_cgroups(b);
+	close(b->chan);
+	chan_in_clear(&b->in);
+	for (size_t i = 0; i < CALLS; i++) {
+		buf_clear(&b->calls[i].out[0]);
+		buf_clear(&b->calls[i].out[1]);
+	}
+	free(b);
+	return status;
+}
+
 /* ---- talking to it --------------------------------------------------------------------- */
 
+static void listen_once(struct box *);
+
+/* Init reads no request that it could not answer: whoever cannot write must go on reading. */
 static void
 send_msg(struct box *b, enum msg_type t, uint64_t id, const void *body)
 {
@@ -360,8 +396,13 @@ send_msg(struct box *b, enum msg_type t, uint64_t id, const void *body)
 
 	if (msg_encode(&p, t, id, 0, body, &e) == -1)
 		BAIL_OUT("encode: %s", e.text);
-	while ((r = chan_send(b->chan, &p, &e)) == 1)
-		poll(&(struct pollfd){ .fd = b->chan, .events = POLLOUT }, 1, -1);
+	while ((r = chan_send(b->chan, &p, &e)) == 1) {
+		struct pollfd f = { .fd = b->chan, .events = POLLIN | POLLOUT };
+
+		poll(&f, 1, -1);
+		if (f.revents & POLLIN)
+			listen_once(b);
+	}
 	packet_clear(&p);
 	if (r == -1)
 		diag("%s", e.text);
@@ -469,14 +510,22 @@ make_cgroup(const struct box *b, uint64_t id)
 	return open(path, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
 }
 
-static void
-remove_cgroup(struct box *b, uint64_t id)
+static int
+remove_cgroup(const struct box *b, uint64_t id)
 {
 	char path[PATH_MAX + 64];
 
 	snprintf(path, sizeof(path), "%s/%d-%lu", cgroups, (int)b->pid, id);
-	while (rmdir(path) == -1 && errno == EBUSY)
-		poll(NULL, 0, 1);
+	return rmdir(path) == 0 || errno == ENOENT ? 0 : -1;
+}
+
+/* When all are dead or dying. */
+static void
+remove_cgroups(const struct box *b)
+{
+	for (uint64_t id = 1; b->by_cgroup && id < b->next; id++)
+		while (remove_cgroup(b, id) == -1 && errno == EBUSY)
+			poll(NULL, 0, 1);
 }
 
 static uint64_t
@@ -524,7 +573,7 @@ release(struct box *b, uint64_t id)
 {
 	send_msg(b, MSG_RELEASE, 0, &(struct msg_release){ .exec = id });
 	if (b->by_cgroup)
-		remove_cgroup(b, id);
+		remove_cgroup(b, id); /* unless it left somebody behind */
 }
 
 static struct call *
@@ -890,8 +939,6 @@ t_reattach(struct box *b)
 	uint64_t early = b->next++;
 	start_as(b, early, "true", &(struct opts){ 0 });
 	ok(await(b, early)->error.code == E_STATE, "a master that has not attached may not spawn");
-	if (b->by_cgroup)
-		remove_cgroup(b, early);
 	attach(b, NULL, 0);
 	is(finish(b, kept)->out[0].data, "one\ntwo\n", "results are told again to every master until released");
 	finish(b, streamed);
@@ -919,8 +966,6 @@ t_capacity(struct box *b)
 		start(b, NULL, (struct opts){ .argv = (const char *[]){ "true", NULL } });
 	uint64_t more = start(b, "true", (struct opts){ 0 });
 	ok(await(b, more)->error.code == E_CAPACITY, "command %lu is refused", LIM_EXECS + 1UL);
-	if (b->by_cgroup)
-		remove_cgroup(b, more);
 	for (uint64_t id = first; id < more; id++)
 		all &= finish(b, id)->r.cause == CAUSE_EXIT;
 	ok(all, "the others are not");
@@ -946,15 +991,11 @@ t_without_cgroup_kill(struct box *b)
 static void
 t_end(struct box *b)
 {
-	int status;
-
 	uint64_t id = start(b, "sleep 1000 & echo up; sleep 1000", (struct opts){ .window = 100 });
 	await_bytes(b, id, 3);
-	close(b->chan);
-	waitpid(b->pid, &status, 0);
+	shutdown(b->chan, SHUT_RDWR);
+	int status = box_end(b);
 	ok(WIFEXITED(status) && WEXITSTATUS(status) == 0, "without a master init ends, and everybody with it");
-	if (b->by_cgroup)
-		remove_cgroup(b, id);
 }
 
 static void
@@ -965,8 +1006,7 @@ t_not_confined(void)
 	while (!b->failed && !b->gone)
 		listen_once(b);
 	is(b->reason, "'sideways' should be cgroup or mark", "a bad start is told in a sentence");
-	close(b->chan);
-	waitpid(b->pid, NULL, 0);
+	box_end(b);
 }
 
 static void
@@ -999,7 +1039,7 @@ all_of_it(const char *mode)
 	else
 		t_capacity(b);
 	kill(b->pid, SIGKILL);
-	waitpid(b->pid, NULL, 0);
+	box_end(b);
 
 	b = box_start(mode, "50");
 	t_end(b);
@@ -1012,10 +1052,9 @@ static void
 skip_unless_possible(void)
 {
 	struct box *b = box_start("mark", "0");
-	int         status;
 
-	close(b->chan);
-	waitpid(b->pid, &status, 0);
+	shutdown(b->chan, SHUT_RDWR);
+	int status = box_end(b);
 	int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 	if (code == 122)
 		BAIL_OUT("cannot execute %s", program);
@@ -1044,9 +1083,8 @@ main(int argc, char **argv)
 {
 	const char *env = getenv("BOX_INIT");
 
-	for (size_t i = 0; argc == 3 && i < sizeof(misbehaviours) / sizeof(*misbehaviours); i++)
-		if (strcmp(argv[1], misbehaviours[i].name) == 0)
-			return misbehaviours[i].fn(argv[2]);
+	if (argc == 3)
+		misbehave(argv[1], argv[2]);
 	program = realpath(env != NULL ? env : "build/box-init", NULL);
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	if (program == NULL || n == -1 || mkdtemp(dir) == NULL)
@@ -1063,6 +1101,7 @@ main(int argc, char **argv)
 	} else {
 		note("no writable v2 cgroup tree here: commands by mark only");
 	}
+	free((char *)program);
 	char clean[64];
 	snprintf(clean, sizeof(clean), "rm -rf %s", dir);
 	if (system(clean) != 0)

@@ -8,7 +8,7 @@
 T_C      := $(sort $(wildcard t/[0-9][0-9]-*.c))
 T_NAMES  := $(patsubst t/%.c,%,$(T_C))
 T_BUILT  := $(patsubst %,$(O)/t/%.t,$(T_NAMES))
-T_COMMON := $(PROTO) $(LOOP) t/lib/tap t/lib/check t/lib/values
+T_COMMON := $(PROTO) $(LOOP) t/lib/tap t/lib/check t/lib/values t/lib/twist
 T_LIBS   := -lev -lmsgpackc -lsodium -lseccomp -lm
 TESTS    := $(T_BUILT) $(sort $(wildcard t/*.t))
 
@@ -20,7 +20,8 @@ $(O)/obj/t/%.o: CPPFLAGS += -iquote t/lib -iquote .
 define test_program
 $(O)/t/$(1).t: $$(patsubst %,$(O)/obj/%.o,$$(sort t/$(1) $$(T_COMMON) $$($(1)_EXTRA)))
 	@mkdir -p $$(@D)
-	$$(CC) -pie $$(BASE) $$(OPT) $$(LDFLAGS) -o $$@ $$^ -Wl,--as-needed $$(T_LIBS) $$($(1)_LIBS)
+	$$(say) LINK $$@
+	$$(Q)$$(CC) -pie $$(BASE) $$(OPT) $$(LDFLAGS) -o $$@ $$^ -Wl,--as-needed $$(T_LIBS) $$($(1)_LIBS)
 endef
 $(foreach t,$(T_NAMES),$(eval $(call test_program,$(t))))
 
@@ -41,18 +42,21 @@ fuzz_can = $(shell echo 'int LLVMFuzzerTestOneInput(const char *p, long n) { (vo
 
 $(O)/fuzz/obj/%.o: %.c GNUmakefile t/rules.mk
 	@mkdir -p $(@D)
-	$(FUZZ_CC) $(CPPFLAGS) -iquote t/lib $(PKG_CFLAGS) -std=gnu11 -O1 -g $(FUZZ_SAN) -fsanitize=fuzzer-no-link -c -o $@ $<
+	$(say) CC $< "(fuzz)"
+	$(Q)$(FUZZ_CC) $(CPPFLAGS) -iquote t/lib $(PKG_CFLAGS) -std=gnu11 -O1 -g -Wno-unknown-warning-option -Wno-include-next-absolute-path $(FUZZ_SAN) -fsanitize=fuzzer-no-link -c -o $@ $<
 
 define fuzz_program
 $(O)/fuzz/$(1): $(O)/fuzz/obj/t/fuzz/$(1).o $$(FUZZ_OBJ) $$(patsubst %,$(O)/fuzz/obj/%.o,$$($(1)_EXTRA))
-	$$(FUZZ_CC) -g $$(FUZZ_SAN) -fsanitize=fuzzer -o $$@ $$^ -lmsgpackc -lm $$($(1)_LIBS)
+	$$(say) LINK $$@
+	$$(Q)$$(FUZZ_CC) -g $$(FUZZ_SAN) -fsanitize=fuzzer -o $$@ $$^ -lmsgpackc -lm $$($(1)_LIBS)
 endef
 $(foreach f,$(FUZZ_NAMES),$(eval $(call fuzz_program,$(f))))
 
 # Writes one valid value of every message, so that the fuzzers start inside the grammar.
 $(O)/fuzz/seeds: $(patsubst %,$(O)/obj/%.o,t/fuzz/seeds t/lib/values t/lib/check $(PROTO))
 	@mkdir -p $(@D)
-	$(CC) -pie $(BASE) $(OPT) $(LDFLAGS) -o $@ $^ -lmsgpackc -lm
+	$(say) LINK $@
+	$(Q)$(CC) -pie $(BASE) $(OPT) $(LDFLAGS) -o $@ $^ -lmsgpackc -lm
 
 ifneq ($(filter fuzz t/fuzz,$(MAKECMDGOALS)),)
 ifeq ($(fuzz_can),yes)
@@ -67,7 +71,9 @@ fuzz: t/fuzz
 		for c in t/fuzz/$$f-*; do [ ! -e "$$c" ] || cp "$$c" $$corpus; done; \
 		echo "$$f: $(FUZZ_SEC) seconds"; \
 		$(O)/fuzz/$$f -max_total_time=$(FUZZ_SEC) -max_len=4096 -timeout=10 -rss_limit_mb=2048 \
-			-print_final_stats=0 -verbosity=0 -artifact_prefix=t/fuzz/$$f- $$corpus; \
+			-artifact_prefix=t/fuzz/$$f- $$corpus >$(O)/fuzz/$$f.log 2>&1 || \
+			{ tail -n 60 $(O)/fuzz/$$f.log; exit 1; }; \
+		tail -n 1 $(O)/fuzz/$$f.log; \
 	done
 else
 fuzz t/fuzz:

@@ -21,6 +21,7 @@ _tests=0 _failures=0 _planned= _done= _cleaned=
 : >"$D/log"
 : >"$D/boxd.conf"
 : >"$D/.seen"
+: >"$D/.instances"
 
 # ---- TAP -------------------------------------------------------------------
 
@@ -127,12 +128,16 @@ done_testing() {
 
 # eventually COMMAND...: until it succeeds.  The deadline is for machines that are very slow.
 eventually() {
-	_deadline=$(($(date +%s) + EVENTUALLY_SEC))
+	_within "$EVENTUALLY_SEC" "$@" && return 0
+	diag "not within $EVENTUALLY_SEC seconds: $*"
+	return 1
+}
+
+_within() { # seconds command...
+	_deadline=$(($(date +%s) + $1))
+	shift
 	until "$@"; do
-		if [ "$(date +%s)" -ge "$_deadline" ]; then
-			diag "not within $EVENTUALLY_SEC seconds: $*"
-			return 1
-		fi
+		[ "$(date +%s)" -lt "$_deadline" ] || return 1
 		sleep 0.05
 	done
 }
@@ -149,7 +154,7 @@ vanish() {
 	[ "$1" != "$BOXD_PID" ] || _remember
 	kill -9 "$1" 2>/dev/null
 	wait "$1" 2>/dev/null
-	eventually _ended "$1"
+	_within 60 _ended "$1"
 	[ "$1" != "$BOXD_PID" ] || BOXD_PID=
 	return 0
 }
@@ -166,10 +171,15 @@ _ready_or_dead() { _ended "$BOXD_PID" || boxctl ping >/dev/null 2>&1; }
 # boxd_start [ARGUMENT...]: also again, after boxd_stop or vanish; the directories are the same.
 # Its output is not ours: a daemon that stays must not keep the TAP pipe open.
 boxd_start() {
+	_log_was=$(wc -c <"$D/log")
 	"$BUILD/boxd" --state-dir "$D/state" --runtime-dir "$D/run" -c "$D/boxd.conf" "$@" \
 		</dev/null >>"$D/log" 2>&1 &
 	BOXD_PID=$!
-	if eventually _ready_or_dead && ! _ended "$BOXD_PID"; then
+	eventually _ready_or_dead
+	# the first it names is itself; later ones may be what it found of others
+	tail -c +$((_log_was + 1)) "$D/log" | grep -aoE -m1 'instance=[0-9a-f]{16}' | head -n 1 |
+		sed 's/.*=/boxd-/' >>"$D/.instances"
+	if ! _ended "$BOXD_PID" && boxctl ping >/dev/null 2>&1; then
 		return 0
 	fi
 	fail "boxd starts"
@@ -183,7 +193,7 @@ boxd_stop() {
 	_remember
 	kill -TERM "$BOXD_PID" 2>/dev/null
 	_stopped=0
-	if ! eventually _ended "$BOXD_PID"; then
+	if ! _within 60 _ended "$BOXD_PID"; then
 		diag "boxd does not stop: $(tail -n 5 "$D/log")"
 		kill -9 "$BOXD_PID" 2>/dev/null
 		_stopped=1
@@ -218,7 +228,7 @@ _tree() { # pid
 # While the daemon lives its children can be told; when it is gone they are anybody's.
 _remember() { _tree "$BOXD_PID" >>"$D/.seen"; }
 
-_instances() { grep -aoE 'instance=[0-9a-f]{16}' "$D/log" | sed 's/.*=/boxd-/' | sort -u; }
+_instances() { sort -u "$D/.instances"; }
 
 _same_process() { # pid:start
 	_stat=$(cat "/proc/${1%%:*}/stat" 2>/dev/null) || return 1
@@ -265,13 +275,14 @@ _left() {
 
 _nothing_left() { [ -z "$(_left)" ]; }
 
+_no_processes() { [ -z "$(_left_processes)" ]; }
+
 # So that one failing test does not spoil those after it.
 _sweep() {
 	for _p in $(_left_processes); do
 		kill -9 "$_p" 2>/dev/null
 	done
-	EVENTUALLY_SEC=10
-	eventually test -z "$(_left_processes)" 2>/dev/null
+	_within 10 _no_processes
 	_left_mounts | while read -r _m; do umount -l "$_m" 2>/dev/null; done
 	_left_cgroups | while read -r _c; do rmdir "$_c" 2>/dev/null; done
 }
@@ -281,8 +292,7 @@ _clean_up() {
 	[ -z "$_cleaned" ] || return 0
 	_cleaned=yes _bad=0
 	boxd_stop || _bad=1
-	EVENTUALLY_SEC=10 # dying takes a moment; longer is a leak
-	if ! eventually _nothing_left 2>/dev/null; then
+	if ! _within 10 _nothing_left; then # dying takes a moment; longer is a leak
 		diag "left behind:"
 		diag "$(_left)"
 		_sweep

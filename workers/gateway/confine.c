@@ -9,9 +9,9 @@
  *	landlock	no path can be opened even if the root were escaped
  *	seccomp		last, because it forbids every call above
  *
- * Not being root skips what only root can do and need not: such a process has
- * no capability to drop.  Any other failure is fatal, except where a kernel
- * has no landlock.  RLIMIT_FSIZE stays: it would also stop writes to memfds.
+ * Not being root skips what only root can do.  Any failure is fatal, except that
+ * a kernel may have no landlock.  RLIMIT_FSIZE stays: it would also stop writes
+ * to memfds.
  */
 #include "confine.h"
 
@@ -209,7 +209,7 @@ add_rules(scmp_filter_ctx ctx)
 		    SCMP_CMP(allowed_if[i].arg, SCMP_CMP_MASKED_EQ, allowed_if[i].mask, allowed_if[i].wanted));
 	if (r == 0) /* abort(3), of ourselves only */
 		r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
-		    SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
+		    SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid(), 0));
 	return r;
 }
 
@@ -237,7 +237,7 @@ static const struct {
 	bool        for_root;
 	int         (*fn)(const struct confinement *, struct err *);
 } steps[] = {
-	{ "bounding set", true,  drop_bounding_set },
+	{ "bounding set", false, drop_bounding_set },
 	{ "chroot",       true,  lock_root },
 	{ "identity",     true,  become_nobody },
 	{ "capabilities", false, drop_capabilities },

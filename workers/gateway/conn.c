@@ -97,6 +97,12 @@ watch_clock(struct conn *c, bool restart)
 	ev_timer_start(c->loop, &c->deadline);
 }
 
+static const char *
+leaving(int error)
+{
+	return error == EPIPE || error == ECONNRESET ? "client left" : strerror(error);
+}
+
 /* ---- endings ----------------------------------------------------------------- */
 
 static void
@@ -217,7 +223,7 @@ fill(struct conn *c)
 	if (n == -1 && (errno == EAGAIN || errno == EINTR))
 		return false;
 	if (n <= 0) {
-		end(c, n == -1 ? strerror(errno) : c->in.len > 0 ? "client left inside a frame" : "client left");
+		end(c, n == -1 ? leaving(errno) : c->in.len > 0 ? "client left inside a frame" : "client left");
 		return false;
 	}
 	buf_append(&c->in, scratch, (size_t)n);
@@ -322,7 +328,7 @@ flush(struct conn *c)
 		if (n == -1 && errno == EAGAIN)
 			break;
 		if (n == -1) {
-			end(c, errno == EPIPE || errno == ECONNRESET ? "client left" : strerror(errno));
+			end(c, leaving(errno));
 			return -1;
 		}
 		wrote(c, (size_t)n);

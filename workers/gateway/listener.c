@@ -20,7 +20,7 @@
 
 enum { BURST = 32 }; /* accepted before other watchers get their turn */
 
-static const double RETRY_SEC = 0.25; /* after the kernel had no room */
+static const double RETRY_SEC = 1.; /* after the kernel had no room; also how often that is logged */
 
 struct listener {
 	struct ev_loop            *loop;
@@ -46,8 +46,7 @@ watch(struct listener *l)
 static void
 look_away(struct listener *l)
 {
-	log_warn("accept failed clients=%zu retry_ms=%d reason=\"%s\"", l->inside, (int)(RETRY_SEC * 1000),
-	    strerror(errno));
+	log_warn("accept failed clients=%zu reason=\"%s\"", l->inside, strerror(errno));
 	ev_timer_set(&l->retry, RETRY_SEC, 0.);
 	ev_timer_start(l->loop, &l->retry);
 	watch(l);

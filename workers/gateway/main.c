@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "confine.h"
@@ -205,6 +206,7 @@ main(int argc, char **argv)
 	}
 	/* what we were not meant to get, nobody can take from us; kernels before 5.9 cannot do it */
 	(void)syscall(SYS_close_range, LINK_FD + 1U, ~0U, 0U);
+	tzset(); /* the log's first time stamp would look for the zone's file: not once we are confined */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGINT, SIG_IGN); /* the terminal's; the supervisor decides when we end */
 	signal(SIGHUP, SIG_IGN);

@@ -90,10 +90,11 @@ each_client(struct rpc *r, void (*fn)(struct conn *, enum conn_hold))
 			fn(c->conn, HOLD_LINK);
 }
 
+/* Nobody is read or accepted until on_drain. */
 static void
-watch_link(struct rpc *r)
+congest(struct rpc *r)
 {
-	if (link_queued(r->link) < LINK_HIGH || ev_is_active(&r->drain))
+	if (ev_is_active(&r->drain))
 		return;
 	log_warn("link congested packets=%zu", link_queued(r->link));
 	listener_pause(r->listener);
@@ -106,22 +107,27 @@ pass_on(struct client *c, enum msg_type t, uint64_t id, const void *body, struct
 {
 	int r = link_send(c->rpc->link, t, id, c->id, body, e);
 
-	watch_link(c->rpc);
+	if (link_queued(c->rpc->link) >= LINK_HIGH)
+		congest(c->rpc);
 	return r;
 }
 
-/* -1: the link does not take it now; the record must wait. */
-static int
-say_gone(struct client *c)
+/* What the link does not take now waits for on_drain. */
+static void
+say_gone(struct rpc *r)
 {
 	struct msg_conn_gone none;
+	struct client       *c;
 	struct err           e;
 
-	if (c->announced && pass_on(c, MSG_CONN_GONE, 0, &none, &e) == -1 && e.code != E_CRASH)
-		return -1;
-	LIST_REMOVE(c, next);
-	free(c);
-	return 0;
+	while ((c = LIST_FIRST(&r->unsaid)) != NULL) {
+		if (c->announced && pass_on(c, MSG_CONN_GONE, 0, &none, &e) == -1 && e.code != E_CRASH)
+			break;
+		LIST_REMOVE(c, next);
+		free(c);
+	}
+	if (c != NULL)
+		congest(r);
 }
 
 static void
@@ -130,9 +136,7 @@ on_drain(struct ev_loop *loop, ev_timer *w, int revents)
 	struct rpc *r = w->data;
 
 	(void)revents;
-	while (!LIST_EMPTY(&r->unsaid) && link_queued(r->link) < LINK_HIGH)
-		if (say_gone(LIST_FIRST(&r->unsaid)) == -1)
-			return;
+	say_gone(r);
 	if (link_queued(r->link) > LINK_LOW || !LIST_EMPTY(&r->unsaid))
 		return;
 	ev_timer_stop(loop, w);
@@ -289,12 +293,10 @@ on_gone(void *arg)
 	conn_close(&c->conn);
 	calls_clear(&c->calls);
 	listener_left(r->listener);
-	if (say_gone(c) == -1) {
-		LIST_REMOVE(c, next);
-		LIST_INSERT_HEAD(&r->unsaid, c, next);
-		if (!ev_is_active(&r->drain))
-			ev_timer_again(r->loop, &r->drain);
-	}
+	/* out of the bucket first: saying it may find the link congested, and then all in there are held */
+	LIST_REMOVE(c, next);
+	LIST_INSERT_HEAD(&r->unsaid, c, next);
+	say_gone(r);
 }
 
 /* ---- from the supervisor ------------------------------------------------------------ */
@@ -306,8 +308,10 @@ encode_reply(struct packet *p, enum msg_type request, struct msg *m, struct err 
 
 	if (m->failed)
 		return msg_encode_error(p, m->id, 0, &m->error, e);
-	if (msg_expect(m, t, e) == -1)
+	if (msg_expect(m, t, e) == -1) {
+		e->code = E_CRASH; /* "invalid" would blame the client */
 		return err_prefix(e, "boxd's reply to %s", msg_name(request));
+	}
 	return msg_encode_reply(p, t, m->id, 0, m->body, e);
 }
 

@@ -3,7 +3,9 @@
  * but two.  Two things it cannot leave:
  *
  * Its cgroup, where the session has one for each command.  The kernel kills all of
- * it at once (cgroup.kill, Linux 5.14).  Before that: freeze, then kill one by one.
+ * it at once (cgroup.kill, Linux 5.14), but for processes whose first thread has
+ * ended: it signals that thread alone (seen on 6.18).  Who is still there a moment
+ * later, or on older kernels, is frozen and killed by pid.
  *
  * Its UTS namespace, otherwise: without capabilities nobody inside can make or join
  * another.  /proc/PID/ns/uts tells whose a process is.  A scan of /proc races with
@@ -13,8 +15,8 @@
  * where process ids wrap around behind its back; they are handed out in a circle,
  * so two scans in a row cannot both be passed by.
  *
- * A process whose first thread has ended looks like a zombie and shows no namespace,
- * though its other threads run on: then they are asked.
+ * Here too a process whose first thread has ended is special: it looks like a zombie
+ * and shows no namespace, though its other threads run on.  Then they are asked.
  *
  * Signals go by pid.  Between look and kill a pid would have to be freed and come
  * round the whole circle to name somebody else, and then somebody in the sandbox.
@@ -117,7 +119,7 @@ cgroup_signal(const struct tree *t, int sig)
 	return n;
 }
 
-/* A directory that cannot be read any more has been removed, which only an empty one can be. */
+/* A directory that is not there any more was removed, which only an empty one can be. */
 static bool
 cgroup_is_empty(const struct tree *t)
 {
@@ -125,12 +127,20 @@ cgroup_is_empty(const struct tree *t)
 	char  line[64];
 	bool  populated = false;
 
-	if (f == NULL)
-		return true;
+	if (f == NULL) /* else we could not look, and look again */
+		return errno != EMFILE && errno != ENFILE && errno != ENOMEM;
 	while (fgets(line, sizeof(line), f) != NULL)
 		populated |= strcmp(line, "populated 1\n") == 0;
 	fclose(f);
 	return !populated;
+}
+
+/* With everybody frozen the list is complete, and a frozen process can be killed. */
+static void
+cgroup_kill_each(const struct tree *t)
+{
+	cgroup_write(t, "cgroup.freeze", "1");
+	cgroup_signal(t, SIGKILL);
 }
 
 static enum tree_state
@@ -138,13 +148,12 @@ kill_cgroup(struct tree *t)
 {
 	if (cgroup_is_empty(t))
 		return TREE_GONE;
-	uint64_t n = cgroup_signal(t, 0);
-	if (t->killed == 0) /* those still there later are the same, dying */
-		t->killed = n;
-	if (cgroup_write(t, "cgroup.kill", "1") == -1) {
-		cgroup_write(t, "cgroup.freeze", "1");
-		cgroup_signal(t, SIGKILL);
-	}
+	bool again = t->asked;
+	if (!again)
+		t->killed = cgroup_signal(t, 0);
+	t->asked = true;
+	if (cgroup_write(t, "cgroup.kill", "1") == -1 || again)
+		cgroup_kill_each(t);
 	return TREE_WAIT;
 }
 

@@ -5,6 +5,7 @@
 #define INIT_TREE_H
 
 #include <dirent.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -16,6 +17,7 @@ struct tree {
 	dev_t    dev;    /* of the mark */
 	ino_t    ino;
 	uint64_t killed; /* processes so far */
+	bool     asked;  /* the kernel was asked to kill the cgroup */
 
 	/* how far the killing of a marked tree has come */
 	enum { TREE_STOP, TREE_KILL } phase;

@@ -230,21 +230,69 @@ slot_add(struct cgroup *c, int dir, enum slot_use use)
 	return (int)c->nslots++;
 }
 
+static void
+slot_name(size_t i, char name[32])
+{
+	snprintf(name, 32, "x%zu", i);
+}
+
+/* The directory of slot i, ready for init; -1 and the reason. */
 static int
-slot_make(struct cgroup *c, struct err *e)
+slot_dir(struct cgroup *c, size_t i, struct err *e)
 {
 	char name[32];
 
-	snprintf(name, sizeof(name), "x%zu", c->nslots);
+	slot_name(i, name);
 	if (mkdirat(c->unified, name, 0755) == -1 && errno != EEXIST)
 		return err_sys(e, "make a cgroup for the command");
 	AUTO_FD int dir = openat(c->unified, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir == -1 || give_to_init(c, dir, e) == -1)
+	if (dir == -1)
 		return err_sys(e, "open the command's cgroup");
-	int slot = slot_add(c, fd_take(&dir), SLOT_FREE);
-	if (slot == -1)
-		return err_set(e, E_SYS, "no memory for a command's cgroup");
-	return slot;
+	if (give_to_init(c, dir, e) == -1)
+		return -1;
+	return fd_take(&dir);
+}
+
+static int
+slot_make(struct cgroup *c, struct err *e)
+{
+	int dir = slot_dir(c, c->nslots, e);
+
+	if (dir == -1)
+		return -1;
+	int slot = slot_add(c, dir, SLOT_FREE);
+	return slot == -1 ? err_set(e, E_SYS, "no memory for a command's cgroup") : slot;
+}
+
+/* A spent directory cannot be mended, only replaced.  False while it cannot go. */
+static bool
+slot_replace(struct cgroup *c, size_t i)
+{
+	char       name[32];
+	struct err ignored;
+
+	slot_name(i, name);
+	if (unlinkat(c->unified, name, AT_REMOVEDIR) == -1)
+		return false;
+	fd_close(&c->slots[i].dir);
+	c->slots[i].dir = slot_dir(c, i, &ignored);
+	return c->slots[i].dir >= 0;
+}
+
+static bool
+slot_usable(struct cgroup *c, size_t i)
+{
+	switch (c->slots[i].use) {
+	case SLOT_FREE:
+		return true;
+	case SLOT_CHECK:
+		return !is_populated(c->slots[i].dir);
+	case SLOT_SPENT:
+		return slot_replace(c, i);
+	case SLOT_BUSY:
+		break;
+	}
+	return false;
 }
 
 int
@@ -253,10 +301,7 @@ cgroup_slot_take(struct cgroup *c, struct err *e)
 	int found = -1;
 
 	for (size_t i = 0; i < c->nslots && found == -1; i++)
-		if (c->slots[i].use == SLOT_FREE)
-			found = (int)i;
-	for (size_t i = 0; i < c->nslots && found == -1; i++)
-		if (c->slots[i].use == SLOT_CHECK && !is_populated(c->slots[i].dir))
+		if (slot_usable(c, i))
 			found = (int)i;
 	if (found == -1)
 		found = slot_make(c, e);
@@ -266,10 +311,10 @@ cgroup_slot_take(struct cgroup *c, struct err *e)
 }
 
 void
-cgroup_slot_done(struct cgroup *c, int slot)
+cgroup_slot_done(struct cgroup *c, int slot, bool killed)
 {
 	if (slot >= 0)
-		c->slots[slot].use = SLOT_CHECK;
+		c->slots[slot].use = killed ? SLOT_SPENT : SLOT_CHECK;
 }
 
 /* Slots of the worker before us are x0, x1, ... without a gap. */
@@ -282,11 +327,11 @@ cgroup_reopen(struct cgroup *c, const struct msg_worker_start *w, struct err *e)
 	if (c->unified == -1)
 		return 0;
 	for (;;) {
-		snprintf(name, sizeof(name), "x%zu", c->nslots);
+		slot_name(c->nslots, name);
 		int dir = openat(c->unified, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (dir == -1)
 			return errno == ENOENT ? 0 : err_sys(e, "open cgroup %s/%s", c->name, name);
-		if (slot_add(c, dir, SLOT_CHECK) == -1)
+		if (slot_add(c, dir, SLOT_SPENT) == -1) /* who knows */
 			return err_set(e, E_SYS, "no memory for cgroups");
 	}
 }
@@ -378,7 +423,7 @@ remove_slots(struct cgroup *c, struct err *e)
 	char name[32];
 
 	while (c->nslots > 0) {
-		snprintf(name, sizeof(name), "x%zu", c->nslots - 1);
+		slot_name(c->nslots - 1, name);
 		if (unlinkat(c->unified, name, AT_REMOVEDIR) == -1 && errno != ENOENT)
 			return errno == EBUSY ? 1 : err_sys(e, "remove cgroup %s/%s", c->name, name);
 		fd_close(&c->slots[--c->nslots].dir);

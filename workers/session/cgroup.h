@@ -27,6 +27,7 @@ enum slot_use {
 	SLOT_FREE,  /* empty, may be used */
 	SLOT_BUSY,  /* a command is running in it */
 	SLOT_CHECK, /* its command has ended; background processes may be left */
+	SLOT_SPENT, /* cgroup.kill was used on it: whoever is cloned into it later dies too */
 };
 
 /* A cgroup for one command at a time. */
@@ -60,7 +61,7 @@ int cgroup_join(struct cgroup *, struct err *);
 
 /* A free slot's index; -1 and the reason.  Only where unified >= 0. */
 int  cgroup_slot_take(struct cgroup *, struct err *);
-void cgroup_slot_done(struct cgroup *, int slot);
+void cgroup_slot_done(struct cgroup *, int slot, bool killed);
 
 struct cgroup_events cgroup_events(const struct cgroup *);
 

@@ -58,9 +58,9 @@ exec_add(struct worker *w, uint64_t id, int slot)
 }
 
 static void
-exec_drop(struct worker *w, struct exec *x)
+exec_drop(struct worker *w, struct exec *x, bool killed)
 {
-	cgroup_slot_done(&w->cgroup, x->slot);
+	cgroup_slot_done(&w->cgroup, x->slot, killed);
 	LIST_REMOVE(x, next);
 	free(x);
 }
@@ -183,12 +183,12 @@ exec_start(struct worker *w, struct msg *m, struct err *e)
 		return -1;
 	struct exec *record = exec_add(w, m->id, slot);
 	if (record == NULL) {
-		cgroup_slot_done(&w->cgroup, slot);
+		cgroup_slot_done(&w->cgroup, slot, false);
 		return err_set(e, E_SYS, "no memory for a command");
 	}
 	msg_defaults(MSG_SPAWN, &s);
 	if (spawn_send(w, x, record, &s, e) == -1) {
-		exec_drop(w, record);
+		exec_drop(w, record, false);
 		return -1;
 	}
 	return 0;
@@ -254,6 +254,7 @@ exec_result(struct worker *w, struct msg *m)
 {
 	struct exec *x = exec_find(w, m->id);
 	struct err   e = { 0 }, ignored;
+	bool         killed = true;
 
 	if (x == NULL)
 		return; /* the answer to a cancel, or of a command nobody waits for */
@@ -262,13 +263,14 @@ exec_result(struct worker *w, struct msg *m)
 	} else {
 		struct msg_exec_result r = *(const struct msg_exec_result *)m->body;
 
+		killed = r.cause == CAUSE_TIMEOUT || r.cause == CAUSE_CANCELLED;
 		r.session = w->name;
 		r.cause = cause_behind(w, x, &r);
 		if (link_reply(w->up, MSG_EXEC_RESULT, m->id, 0, &r, &e) == -1)
 			link_fail(w->up, m->id, 0, &e, &ignored);
 	}
 	link_send(w->down, MSG_RELEASE, 0, 0, &(struct msg_release){ .exec = m->id }, &e);
-	exec_drop(w, x);
+	exec_drop(w, x, killed);
 }
 
 void
@@ -299,7 +301,7 @@ exec_keep_only(struct worker *w, const struct msg_attached *a)
 		if (is_listed(a, x->id))
 			continue;
 		link_fail(w->up, x->id, 0, &why, &ignored);
-		exec_drop(w, x);
+		exec_drop(w, x, true);
 	}
 }
 
@@ -312,6 +314,6 @@ exec_fail_all(struct worker *w, const struct err *why)
 		struct exec *x = LIST_FIRST(&w->execs);
 
 		link_fail(w->up, x->id, 0, why, &ignored);
-		exec_drop(w, x);
+		exec_drop(w, x, true);
 	}
 }

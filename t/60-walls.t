@@ -1,0 +1,46 @@
+#!/bin/sh
+# What a command sees of the machine, and what it may do: as little as it needs.
+. t/lib/boxd.sh
+boxd_start
+boxctl create --name s >/dev/null
+boxctl create --name other >/dev/null
+in_box() { boxctl exec s "$@" 2>&1; }
+
+for ns in user pid mnt net ipc uts cgroup; do
+	isnt "$(in_box -- readlink /proc/self/ns/$ns)" "$(readlink /proc/self/ns/$ns)" "$ns namespace of its own"
+done
+is "$(in_box -c 'grep -h "^Cap" /proc/self/status | grep -vc 0000000000000000')" 0 "no capabilities at all"
+like "$(in_box -- grep NoNewPrivs /proc/self/status)" '1$' "no_new_privs"
+like "$(in_box -- grep '^Seccomp:' /proc/self/status)" '2$' "a seccomp filter"
+like "$(in_box -- grep '^CapEff' /proc/1/status)" ' *0000000000000000$' "init has none either"
+is "$(in_box -c 'ls /proc | grep -c "^[0-9]"' | tr -d ' ')" 4 "no process of the host"
+is "$(in_box -c 'cat /proc/net/dev | tail -n +3 | cut -d: -f1 | tr -d " "')" lo "no network but loopback"
+in_box -- perl -MSocket -e 'socket(my $s, PF_INET, SOCK_STREAM, 0); bind($s, sockaddr_in(0, inet_aton("127.0.0.1"))) or die; listen($s, 1); connect(my $c, getsockname($s)) if 0; socket($c, PF_INET, SOCK_STREAM, 0); connect($c, getsockname($s)) or die'
+ok "loopback is up"
+like "$(in_box -- perl -MSocket -e 'socket(my $s, PF_INET, SOCK_STREAM, 0); connect($s, sockaddr_in(80, inet_aton("192.0.2.1"))) or print "$!"')" 'unreachable' "nothing else is reachable"
+is "$(in_box -- hostname)" box "a host name of its own"
+
+for f in / /usr /etc /bin /proc/sys/kernel /dev /run; do
+	like "$(in_box -c "touch $f/x")" 'Read-only|denied|No such' "$f is not writable"
+done
+for f in /etc/shadow /etc/ssh /root/.ssh /var/lib /sys/kernel /work; do
+	is "$(in_box -c "[ -e $f ] && echo there")" "" "$f is not there"
+done
+is "$(in_box -c 'echo x >/dev/null && head -c1 /dev/zero | wc -c' | tr -d ' ')" 1 "/dev/null and /dev/zero work"
+like "$(in_box -c 'mknod /tmp/d c 1 3')" 'not permitted' "no device nodes"
+for c in 'unshare -U true' 'unshare -n true' 'mount -t tmpfs x /tmp' 'umount /proc' 'chroot / true' 'hostname x'; do
+	like "$(in_box -c "$c")" 'not permitted|denied|must be superuser|Function not implemented' "refused: $c"
+done
+in_box -c "kill -9 1; kill -TERM 1; kill -STOP 1" >/dev/null
+is "$(in_box -- echo alive)" alive "init cannot be killed from inside"
+like "$(in_box -c 'cat /proc/1/environ /proc/1/maps')" 'denied' "init's memory is not readable"
+is "$(in_box -c 'ls -l /proc/self/fd | tail -n +2 | wc -l' | tr -d ' ')" 4 "three descriptors, and the one of ls"
+
+if [ "$(id -u)" = 0 ]; then
+	uid_map() { awk '{ print $2 }' "/proc/$(boxctl inspect "$1" -o json | sed -n 's/.*"init_pid": \([0-9]*\).*/\1/p')/uid_map"; }
+	isnt "$(uid_map s)" "$(uid_map other)" "each session has uids of its own on the host"
+	isnt "$(uid_map s)" 0 "and root inside is not root outside"
+else
+	skip 2 "one uid is all an ordinary user has"
+fi
+done_testing

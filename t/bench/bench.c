@@ -1,0 +1,447 @@
+/*
+ * boxd beside bare spawns and bubblewrap, in one run, as ratios.
+ *
+ * Machines are noisy and neighbours come and go, so what is compared is measured
+ * in turns: one bare spawn, one of boxd, one bare spawn, ...  Ratios are of medians
+ * (and of 95th percentiles); absolute times are shown to be looked at, not kept.
+ *
+ *	bench BUILD-DIR [table|json]
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../boxctl/client.h"
+#include "fd.h"
+
+enum {
+	WARM = 500,      /* turns of the warm exec */
+	COLD = 150,      /* turns of the cold cycle */
+	AT_ONCE = 16,    /* commands in flight for throughput */
+	THROUGH = 2000,  /* of each kind for throughput */
+	SPREAD = 4,      /* over so many sessions */
+	IDLE = 200,      /* sessions for the memory figure */
+};
+
+extern char **environ;
+
+struct series {
+	double us[2 * WARM];
+	size_t n;
+};
+
+struct ratios {
+	struct series warm, warm_bare, cold, cold_bare, bwrap, bwrap_bare;
+	double        throughput, throughput_bare;
+	double        idle_kib;
+	bool          has_bwrap;
+};
+
+static char          dir[] = "/tmp/boxd-bench-XXXXXX";
+static pid_t         daemon_pid;
+static struct client client;
+
+static void
+clean_up(void)
+{
+	char command[128];
+
+	if (daemon_pid > 0) {
+		kill(daemon_pid, SIGTERM);
+		waitpid(daemon_pid, NULL, 0);
+	}
+	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
+	if (system(command) != 0)
+		fprintf(stderr, "bench: %s stays\n", dir);
+}
+
+static void __attribute__((noreturn, format(printf, 1, 2)))
+die(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	fprintf(stderr, "bench: ");
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+	va_end(ap);
+	exit(1);
+}
+
+static double
+now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+/* ---- what is measured ------------------------------------------------------------- */
+
+static pid_t
+spawn(char *const argv[])
+{
+	pid_t pid;
+
+	errno = posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ);
+	return errno == 0 ? pid : -1;
+}
+
+static double
+time_spawn(char *const argv[])
+{
+	int    status;
+	double start = now_us();
+	pid_t  pid = spawn(argv);
+
+	if (pid == -1 || waitpid(pid, &status, 0) != pid)
+		die("%s: %s", argv[0], strerror(errno));
+	if (status != 0)
+		die("%s failed", argv[0]);
+	return now_us() - start;
+}
+
+static double
+time_bare(void)
+{
+	return time_spawn((char *[]){ "/bin/sh", "-c", "true", NULL });
+}
+
+/* As close to a session of ours as its options go. */
+static double
+time_bwrap(void)
+{
+	return time_spawn((char *[]){ "bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/usr", "/usr",
+	    "--symlink", "usr/bin", "/bin", "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64",
+	    "--ro-bind", "/etc/alternatives", "/etc/alternatives", "--ro-bind", "/etc/ssl", "/etc/ssl",
+	    "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", "/home", "--tmpfs", "/workspace",
+	    "--chdir", "/workspace", "sh", "-c", "true", NULL });
+}
+
+static void
+call(enum msg_type t, const void *body, struct msg *m)
+{
+	struct err e = { 0 };
+
+	if (client_call(&client, t, body, m, &e) == -1)
+		die("%s: %s", msg_name(t), e.text);
+}
+
+static void
+create(const char *name)
+{
+	struct msg_create c;
+	struct msg        m;
+
+	msg_defaults(MSG_CREATE, &c);
+	c.session = name;
+	call(MSG_CREATE, &c, &m);
+	msg_clear(&m);
+}
+
+static void
+delete(const char *name)
+{
+	struct msg m;
+
+	call(MSG_DELETE, &(struct msg_delete){ .session = name }, &m);
+	msg_clear(&m);
+}
+
+static void
+exec_true(const char *name)
+{
+	struct msg_exec x;
+	struct msg      m;
+
+	msg_defaults(MSG_EXEC, &x);
+	x.session = name;
+	x.command = "true";
+	call(MSG_EXEC, &x, &m);
+	if (((const struct msg_exec_result *)m.body)->exit_code != 0)
+		die("true did not succeed in the sandbox");
+	msg_clear(&m);
+}
+
+static double
+time_warm(void)
+{
+	double start = now_us();
+
+	exec_true("warm");
+	return now_us() - start;
+}
+
+static double
+time_cold(void)
+{
+	double start = now_us();
+
+	create("cold");
+	exec_true("cold");
+	delete("cold");
+	return now_us() - start;
+}
+
+static void
+take_turns(size_t n, double (*a)(void), struct series *sa, double (*b)(void), struct series *sb)
+{
+	for (int i = 0; i < 5; i++) { /* caches */
+		a();
+		b();
+	}
+	for (size_t i = 0; i < n; i++) {
+		sa->us[sa->n++] = a();
+		sb->us[sb->n++] = b();
+	}
+}
+
+/* ---- throughput ---------------------------------------------------------------------- */
+
+static double
+bare_per_second(void)
+{
+	char *const argv[] = { "/bin/sh", "-c", "true", NULL };
+	double      start = now_us();
+	int         started = 0;
+
+	for (int running = 0, done = 0; done < THROUGH;) {
+		for (; running < AT_ONCE && started < THROUGH; running++, started++)
+			if (spawn(argv) == -1)
+				die("spawn: %s", strerror(errno));
+		if (waitpid(-1, NULL, 0) == -1)
+			die("waitpid: %s", strerror(errno));
+		running--;
+		done++;
+	}
+	return THROUGH / ((now_us() - start) / 1e6);
+}
+
+static void
+send_exec(int i)
+{
+	struct msg_exec x;
+	struct err      e = { 0 };
+	char            name[16];
+
+	snprintf(name, sizeof(name), "t%d", i % SPREAD);
+	msg_defaults(MSG_EXEC, &x);
+	x.session = name;
+	x.command = "true";
+	if (client_send(&client, MSG_EXEC, &x, NULL, &e) == -1)
+		die("exec: %s", e.text);
+}
+
+/* One reply, whichever. */
+static void
+take_reply(void)
+{
+	struct msg m;
+	struct err e = { 0 };
+	int        r;
+
+	while ((r = client_take(&client, &m, &e)) == 1) {
+		struct pollfd p = { .fd = client.fd, .events = POLLIN };
+
+		if (poll(&p, 1, -1) == -1 || client_fill(&client, &e) == -1)
+			die("reply: %s", e.text);
+	}
+	if (r == -1 || m.failed)
+		die("reply: %s", r == -1 ? e.text : m.error.text);
+	msg_clear(&m);
+}
+
+static double
+boxd_per_second(void)
+{
+	char name[16];
+
+	for (int i = 0; i < SPREAD; i++) {
+		snprintf(name, sizeof(name), "t%d", i);
+		create(name);
+		exec_true(name);
+	}
+	double start = now_us();
+	int    sent = 0;
+	for (int running = 0, done = 0; done < THROUGH; done++, running--) {
+		for (; running < AT_ONCE && sent < THROUGH; running++)
+			send_exec(sent++);
+		take_reply();
+	}
+	double rate = THROUGH / ((now_us() - start) / 1e6);
+	for (int i = 0; i < SPREAD; i++) {
+		snprintf(name, sizeof(name), "t%d", i);
+		delete(name);
+	}
+	return rate;
+}
+
+/* ---- memory ---------------------------------------------------------------------------- */
+
+static double
+available_kib(void)
+{
+	char   line[128];
+	double kib = 0;
+	FILE  *f = fopen("/proc/meminfo", "re");
+
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
+		if (sscanf(line, "MemAvailable: %lf kB", &kib) == 1)
+			break;
+	if (f != NULL)
+		fclose(f);
+	return kib;
+}
+
+static double
+idle_session_kib(void)
+{
+	char   name[16];
+	double before = available_kib();
+
+	for (int i = 0; i < IDLE; i++) {
+		snprintf(name, sizeof(name), "i%d", i);
+		create(name);
+	}
+	sleep(1); /* spare workers and the kernel's own lists settle */
+	double after = available_kib();
+	for (int i = 0; i < IDLE; i++) {
+		snprintf(name, sizeof(name), "i%d", i);
+		delete(name);
+	}
+	return (before - after) / IDLE;
+}
+
+/* ---- what is told ------------------------------------------------------------------------ */
+
+static int
+by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double
+percentile(struct series *s, double p)
+{
+	qsort(s->us, s->n, sizeof(double), by_size);
+	return s->us[(size_t)(p / 100 * (double)(s->n - 1))];
+}
+
+static double
+ratio(struct series *a, struct series *b, double p)
+{
+	return percentile(a, p) / percentile(b, p);
+}
+
+static void
+row(const char *what, struct series *a, struct series *bare)
+{
+	printf("%-34s %9.0f %9.0f   %6.2f %6.2f\n", what, percentile(a, 50), percentile(a, 95), ratio(a, bare, 50),
+	    ratio(a, bare, 95));
+}
+
+static void
+print_table(struct ratios *r)
+{
+	printf("%-34s %9s %9s   %6s %6s\n", "", "p50 us", "p95 us", "/bare", "p95");
+	row("bare posix_spawn sh -c true", &r->warm_bare, &r->warm_bare);
+	row("warm exec, sh -lc true", &r->warm, &r->warm_bare);
+	row("cold create + exec + delete", &r->cold, &r->cold_bare);
+	if (r->has_bwrap)
+		row("bubblewrap, one shot", &r->bwrap, &r->bwrap_bare);
+	else
+		printf("%-34s not measured: bwrap is not installed\n", "bubblewrap, one shot");
+	printf("\n%d at once: boxd %.0f/s, bare %.0f/s, ratio %.2f\n", AT_ONCE, r->throughput, r->throughput_bare,
+	    r->throughput / r->throughput_bare);
+	printf("idle session: %.0f KiB (MemAvailable, %d sessions)\n", r->idle_kib, IDLE);
+}
+
+static void
+print_json(struct ratios *r)
+{
+	char bwrap[32] = "null";
+
+	if (r->has_bwrap)
+		snprintf(bwrap, sizeof(bwrap), "%.3f", ratio(&r->bwrap, &r->bwrap_bare, 50));
+	printf("{\"warm_exec_ratio\": %.3f, \"warm_exec_ratio_p95\": %.3f, \"cold_cycle_ratio\": %.3f, "
+	       "\"cold_cycle_ratio_p95\": %.3f, \"bwrap_ratio\": %s, \"throughput_ratio\": %.3f, \"idle_session_kib\": %.0f}\n",
+	    ratio(&r->warm, &r->warm_bare, 50), ratio(&r->warm, &r->warm_bare, 95), ratio(&r->cold, &r->cold_bare, 50),
+	    ratio(&r->cold, &r->cold_bare, 95), bwrap, r->throughput / r->throughput_bare, r->idle_kib);
+}
+
+/* ---- a boxd of our own --------------------------------------------------------------------- */
+
+static void
+start_daemon(const char *build)
+{
+	char                       program[PATH_MAX], state[64], run[64], conf[64], log[64], socket[96];
+	struct err                 e = { 0 };
+	posix_spawn_file_actions_t files;
+
+	if (mkdtemp(dir) == NULL)
+		die("mkdtemp: %s", strerror(errno));
+	atexit(clean_up);
+	snprintf(program, sizeof(program), "%s/boxd", build);
+	snprintf(state, sizeof(state), "%s/state", dir);
+	snprintf(run, sizeof(run), "%s/run", dir);
+	snprintf(conf, sizeof(conf), "%s/boxd.conf", dir);
+	snprintf(log, sizeof(log), "%s/log", dir);
+	snprintf(socket, sizeof(socket), "%s/boxd.sock", run);
+	FILE *f = fopen(conf, "we");
+	if (f == NULL || fprintf(f, "max_sessions = %d\nlog_level = warn\n", IDLE + 50) < 0 || fclose(f) != 0)
+		die("write %s: %s", conf, strerror(errno));
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_addopen(&files, 2, log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	char *argv[] = { program, "-c", conf, "--state-dir", state, "--runtime-dir", run, NULL };
+	errno = posix_spawn(&daemon_pid, program, &files, NULL, argv, environ);
+	if (errno != 0)
+		die("start %s: %s", program, strerror(errno));
+	posix_spawn_file_actions_destroy(&files);
+	for (int i = 0; client_open(&client, socket, &e) == -1; i++) {
+		if (i == 500 || waitpid(daemon_pid, NULL, WNOHANG) != 0)
+			die("boxd does not start; see what it says: %s", e.text);
+		usleep(20000);
+	}
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct ratios r;
+
+	if (argc < 2) {
+		fprintf(stderr, "usage: bench BUILD-DIR [table|json]\n");
+		return 2;
+	}
+	bool json = argc > 2 && strcmp(argv[2], "json") == 0;
+	start_daemon(argv[1]);
+	r.has_bwrap = system("bwrap --version >/dev/null 2>&1") == 0;
+	create("warm");
+	take_turns(WARM, time_warm, &r.warm, time_bare, &r.warm_bare);
+	delete("warm");
+	take_turns(COLD, time_cold, &r.cold, time_bare, &r.cold_bare);
+	if (r.has_bwrap)
+		take_turns(COLD, time_bwrap, &r.bwrap, time_bare, &r.bwrap_bare);
+	r.throughput_bare = bare_per_second();
+	r.throughput = boxd_per_second();
+	r.idle_kib = idle_session_kib();
+	client_close(&client);
+	print_table(&r);
+	if (json)
+		print_json(&r);
+	return 0;
+}
