@@ -15,7 +15,11 @@
 
 #define SYSTEM_SOCKET "/run/boxd/boxd.sock"
 
-enum { READ_BYTES = 256 * 1024 };
+enum {
+	READ_BYTES = 256 * 1024,
+	INTERRUPTED_MS = 10000, /* after a signal: for the daemon to answer, before we leave without */
+	ANSWER_MS = 60000,      /* for an answer that takes no command's time */
+};
 
 /* Two streams of kept output are the longest message there is. */
 #define LONGEST (2 * LIM_KEEP + MIB)
@@ -157,7 +161,7 @@ client_take(struct client *c, struct msg *m, struct err *e)
 
 /* ---- sending ---- */
 
-/* Until the socket is ready for it; -1 when so many signals have come. */
+/* Until the socket is ready for it; -1 when so many signals have come, or nothing does. */
 static int
 wait_for(struct client *c, short events, unsigned signals, struct err *e)
 {
@@ -171,8 +175,14 @@ wait_for(struct client *c, short events, unsigned signals, struct err *e)
 			interrupt_read(c->interrupt);
 		if (c->interrupt != NULL && c->interrupt->count >= signals)
 			return err_set(e, E_STATE, "interrupted");
-		if (poll(p, 2, -1) == -1 && errno != EINTR)
+		bool hurried = c->interrupt != NULL && c->interrupt->count > 0;
+		int  n = poll(p, 2, hurried ? INTERRUPTED_MS : ANSWER_MS);
+		if (n == -1 && errno != EINTR)
 			return err_sys(e, "poll");
+		if (n == 0) {
+			c->broken = true;
+			return err_set(e, E_CRASH, "boxd does not answer");
+		}
 		if (p[0].revents != 0)
 			return 0;
 	}

@@ -27,6 +27,8 @@
 /* Kept of each stream when it is not streamed; both together fit what the daemon queues for us. */
 #define KEEP (16 * MIB)
 
+enum { INTERRUPTED_MS = 10000 }; /* after a signal, for the command's end to come */
+
 struct run {
 	struct client               *client;
 	const struct args           *args;
@@ -191,8 +193,11 @@ loop(struct run *r)
 			{ .fd = sink_waits(&r->sinks[1]) ? r->sinks[1].fd : -1, .events = POLLOUT },
 		};
 
-		if (poll(p, 4, -1) == -1)
+		int n = poll(p, 4, in->count > 0 ? INTERRUPTED_MS : -1);
+		if (n == -1)
 			continue; /* EINTR, the only one with valid arguments */
+		if (n == 0)
+			break; /* neither the daemon nor our output moves: leave as the signal asks */
 		if (p[0].revents != 0)
 			interrupt_read(in);
 		if (in->count > 0)

@@ -42,31 +42,37 @@ send_packet(int fd, const void *bytes, size_t n, const int *fds, size_t nfds, st
 	}
 	if (sendmsg(fd, &h, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
 		return 0;
-	/* ETOOMANYREFS: descriptors in flight; they drain as the peer reads */
-	if (errno == EAGAIN || errno == EINTR || errno == ENOBUFS || errno == ETOOMANYREFS)
+	if (errno == EAGAIN || errno == EINTR)
 		return 1;
+	/* ETOOMANYREFS: descriptors in flight; they drain as the peers read */
+	if (errno == ENOBUFS || errno == ETOOMANYREFS)
+		return 2;
 	return err_sys(e, "send a message");
 }
 
+/* Once: what is sent again later is the small packet. */
 static int
-send_spilled(int fd, struct packet *p, struct err *e)
+spill(struct packet *p, struct err *e)
 {
-	AUTO_FD int file = memfd_of("message", p->bytes.data, p->bytes.len, e);
-	int         fds[FDS];
+	int file = memfd_of("message", p->bytes.data, p->bytes.len, e);
 
 	if (file == -1)
-		return -1;
-	fds[0] = file;
-	memcpy(fds + 1, p->fds, p->nfds * sizeof(int));
-	return send_packet(fd, &SPILLED, 1, fds, p->nfds + 1, e);
+		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? 2 : -1;
+	memmove(p->fds + 1, p->fds, p->nfds * sizeof(int));
+	p->fds[0] = file;
+	p->nfds++;
+	p->spilled = true;
+	buf_clear(&p->bytes);
+	buf_append(&p->bytes, &SPILLED, 1);
+	return p->bytes.failed ? 2 : 0;
 }
 
 int
 chan_send(int fd, struct packet *p, struct err *e)
 {
-	if (p->bytes.len > LIM_PACKET)
-		return send_spilled(fd, p, e);
-	return send_packet(fd, p->bytes.data, p->bytes.len, p->fds, p->nfds, e);
+	int r = p->bytes.len > LIM_PACKET ? spill(p, e) : 0;
+
+	return r != 0 ? r : send_packet(fd, p->bytes.data, p->bytes.len, p->fds, p->nfds, e);
 }
 
 static size_t

@@ -11,7 +11,10 @@
 /* A pair of channel ends, close-on-exec and non-blocking. */
 int chan_pair(int ends[2], struct err *);
 
-/* 0 sent, 1 would block (send it again later), -1 failed. */
+/*
+ * 0 sent; 1 the socket is full, send it again when it is writable; 2 the kernel is
+ * short of something else, send it again after a while; -1 failed.
+ */
 int chan_send(int fd, struct packet *, struct err *);
 
 /* Where a packet is received into; one per loop is enough. */

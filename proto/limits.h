@@ -52,6 +52,7 @@
 /* Life of processes */
 #define LIM_BUILD_SEC     20.0        /* until a sandbox is ready; thousands of times the usual */
 #define LIM_CLOSE_SEC     20.0        /* until a sandbox is gone; a process in disk sleep can take this long */
+#define LIM_OVERDUE_SEC   10.0        /* init's answer to a timeout or a cancel; then init itself is hung */
 #define LIM_ORPHAN_MS     60000       /* init without any master ends itself */
 #define LIM_DRAIN_MS      50          /* after a command's exit, for output still in its pipes */
 #define LIM_STOP_SEC      10.0        /* SIGTERM to the last sandbox gone, before the hard way */

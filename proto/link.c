@@ -1,10 +1,13 @@
 #include "link.h"
 
 #include <errno.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/queue.h>
 
 #include "fd.h"
+
+static const double LATER_SEC = 0.01;
 
 struct queued {
 	STAILQ_ENTRY(queued) next;
@@ -18,7 +21,8 @@ struct link {
 	const struct link_ops *ops;
 	void                  *arg;
 	ev_io                  reading; /* runs unless paused or gone */
-	ev_io                  writing; /* runs while the queue is not empty */
+	ev_io                  writing; /* runs while the queue is not empty, */
+	ev_timer               later;   /* or this, when waiting for the socket would not help */
 	STAILQ_HEAD(, queued)  queue;
 	size_t                 queued;
 	bool                   gone;   /* on_gone has been called */
@@ -36,6 +40,7 @@ link_gone(struct link *l, const struct err *why)
 	l->gone = true;
 	ev_io_stop(l->loop, &l->reading);
 	ev_io_stop(l->loop, &l->writing);
+	ev_timer_stop(l->loop, &l->later);
 	l->ops->on_gone(l->arg, why);
 }
 
@@ -98,6 +103,11 @@ on_writable(struct ev_loop *loop, ev_io *w, int revents)
 		int r = chan_send(l->fd, &STAILQ_FIRST(&l->queue)->packet, &e);
 		if (r == 1)
 			return;
+		if (r == 2) {
+			ev_io_stop(loop, w);
+			ev_timer_start(loop, &l->later);
+			return;
+		}
 		/* a peer that died may have last words for us: reading finds them, then the end */
 		if (r == -1 && errno != EPIPE && errno != ECONNRESET) {
 			link_gone(l, &e);
@@ -106,6 +116,15 @@ on_writable(struct ev_loop *loop, ev_io *w, int revents)
 		queue_pop(l);
 	}
 	ev_io_stop(loop, w);
+}
+
+static void
+on_later(struct ev_loop *loop, ev_timer *t, int revents)
+{
+	struct link *l = t->data;
+
+	(void)revents;
+	ev_io_start(loop, &l->writing);
 }
 
 struct link *
@@ -125,7 +144,8 @@ link_open(struct ev_loop *loop, int fd, unsigned from, const struct link_ops *op
 	STAILQ_INIT(&l->queue);
 	ev_io_init(&l->reading, on_readable, fd, EV_READ);
 	ev_io_init(&l->writing, on_writable, fd, EV_WRITE);
-	l->reading.data = l->writing.data = l;
+	ev_timer_init(&l->later, on_later, LATER_SEC, 0.);
+	l->reading.data = l->writing.data = l->later.data = l;
 	ev_io_start(loop, &l->reading);
 	return l;
 }
@@ -158,7 +178,9 @@ link_send_packet(struct link *l, struct packet *p, struct err *e)
 		r = err_set(e, E_CRASH, "the process at the other end is gone");
 	else if (STAILQ_EMPTY(&l->queue))
 		r = chan_send(l->fd, p, e);
-	if (r == 1)
+	if (r == -1 && (errno == EPIPE || errno == ECONNRESET))
+		e->code = E_CRASH;
+	if (r > 0)
 		r = enqueue(l, p, e);
 	packet_clear(p);
 	return r;
@@ -231,6 +253,7 @@ link_close(struct link **lp)
 		*l->closed = true;
 	ev_io_stop(l->loop, &l->reading);
 	ev_io_stop(l->loop, &l->writing);
+	ev_timer_stop(l->loop, &l->later);
 	while (!STAILQ_EMPTY(&l->queue))
 		queue_pop(l);
 	fd_close(&l->fd);

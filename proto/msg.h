@@ -209,9 +209,10 @@ void msg_clear(struct msg *);
 /* Bytes and descriptors of one message on their way out. */
 struct packet {
 	struct buf bytes;
-	int        fds[LIM_PACKET_FDS]; /* owned */
+	int        fds[LIM_PACKET_FDS + 1]; /* owned; one more for the message itself, when it is spilled */
 	size_t     nfds;
-	bool       stream; /* for a client's stream: blobs inline, FD fields refused */
+	bool       spilled; /* the message is in the first descriptor */
+	bool       stream;  /* for a client's stream: blobs inline, FD fields refused */
 };
 
 /* Append a message; -1 leaves the packet to be cleared.  Descriptors are duplicated. */

@@ -194,7 +194,7 @@ socket_owner(const char *path, const char *group, struct err *e)
 }
 
 int
-dirs_listen(const struct dirs *d, const char *group, struct err *e)
+dirs_listen(struct dirs *d, const char *group, struct err *e)
 {
 	struct sockaddr_un at;
 	AUTO_FD int        s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -208,6 +208,7 @@ dirs_listen(const struct dirs *d, const char *group, struct err *e)
 	umask(old);
 	if (r == -1)
 		return err_sys(e, "bind %s", at.sun_path);
+	d->listening = true;
 	if (socket_owner(at.sun_path, group, e) == -1)
 		return -1;
 	if (listen(s, 128) == -1)
@@ -221,6 +222,8 @@ dirs_tidy(const struct dirs *d)
 	struct sockaddr_un at;
 	struct err         e;
 
+	if (!d->listening)
+		return;
 	if (socket_address(d, &at, &e) == 0)
 		unlink(at.sun_path);
 	rmdir(d->empty);

@@ -15,6 +15,7 @@ struct dirs {
 	int  lock;             /* owned; held as long as we live */
 	int  sessions;         /* owned; <state>/sessions */
 	int  skeleton;         /* owned; <state>/root, once it is built */
+	bool listening;        /* the socket is ours to remove */
 };
 
 /* Find the names, make the directories, take the lock. */
@@ -22,7 +23,7 @@ int  dirs_open(struct dirs *, const struct config *, struct err *);
 void dirs_close(struct dirs *);
 
 /* The listening Unix socket <runtime>/boxd.sock; -1 and the reason. */
-int dirs_listen(const struct dirs *, const char *group, struct err *);
+int dirs_listen(struct dirs *, const char *group, struct err *);
 
 /* Remove the socket and the empty directory. */
 void dirs_tidy(const struct dirs *);

@@ -8,6 +8,7 @@
 #include "fd.h"
 #include "identity.h"
 #include "log.h"
+#include "machine.h"
 #include "registry.h"
 #include "restart.h"
 #include "router.h"
@@ -133,7 +134,7 @@ start(struct gateway *g, struct err *e)
 {
 	struct msg_gateway_start s = {
 		.listener = g->listener, .max_connections = g->house->config->max_connections,
-		.uid = g->house->config->gateway_uid, .chroot = g->house->dirs->empty,
+		.uid = g->house->config->gateway_uid, .chroot = g->house->machine->root ? g->house->dirs->empty : "",
 		.next_conn = (++g->starts << CONNS_PER_GATEWAY_BITS) + 1,
 	};
 

@@ -104,13 +104,39 @@ judge(const struct machine *m, const struct config *c, struct err *e)
 	return 0;
 }
 
+/* Does this map of our user namespace have all these ids?  Outside of a container it has every one. */
+static bool
+map_covers(const char *path, uint64_t first, uint64_t count)
+{
+	unsigned long inside, outside, n;
+	bool          covered = false;
+	FILE         *f = fopen(path, "re");
+
+	while (f != NULL && !covered && fscanf(f, "%lu %lu %lu", &inside, &outside, &n) == 3)
+		covered = inside <= first && first + count <= inside + n;
+	if (f != NULL)
+		fclose(f);
+	return covered;
+}
+
+/* Root of a user namespace with few uids is no more than an ordinary user here. */
+static bool
+is_root(const struct config *c)
+{
+	uint64_t ids = 65536 * c->max_sessions * 2;
+
+	return geteuid() == 0 && map_covers("/proc/self/uid_map", c->uid_base, ids) &&
+	    map_covers("/proc/self/gid_map", c->uid_base, ids) && map_covers("/proc/self/uid_map", c->gateway_uid, 1) &&
+	    map_covers("/proc/self/gid_map", c->gateway_uid, 1);
+}
+
 int
 machine_open(struct machine *m, struct dirs *d, const struct config *c, struct err *e)
 {
 	struct cg_found found;
 	char            path[PATH_MAX + 16];
 
-	*m = (struct machine){ .init = -1, .filter = -1, .root = geteuid() == 0 };
+	*m = (struct machine){ .init = -1, .filter = -1, .root = is_root(c) };
 	cgfind(&found, c->cgroup_dir);
 	if (*c->cgroup_dir != '\0' && *found.unified.dir == '\0')
 		return err_set(e, E_INVALID, "cgroup_dir: %s", found.unified.why);

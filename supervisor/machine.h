@@ -18,7 +18,7 @@ struct machine {
 	struct msg_cgroups   cgroups; /* borrows from the two above */
 	int                  init;    /* owned; box-init in a sealed memfd */
 	int                  filter;  /* owned; seccomp program */
-	bool                 root;    /* a range of uids per session */
+	bool                 root;    /* really: a range of uids per session is ours to give */
 };
 
 /* Fails only where boxd itself cannot work; a missing wall is told in .isolation. */

@@ -481,6 +481,19 @@ on_create(struct session *s, const struct msg *m, struct err *e)
 	return 0;
 }
 
+/* Where there is no worker to take it now, the next one will. */
+static int
+send_or_hold(struct session *s, struct request *r, const struct msg_exec *x, struct err *e)
+{
+	if (s->state == STATE_READY) {
+		if (link_send(child_link(s->child), MSG_EXEC, r->exec, 0, x, e) == 0)
+			return 0;
+		if (e->code != E_CRASH)
+			return -1;
+	}
+	return msg_encode(&r->held, MSG_EXEC, r->exec, 0, x, e);
+}
+
 static int
 on_exec(struct session *s, const struct msg *m, struct err *e)
 {
@@ -494,12 +507,7 @@ on_exec(struct session *s, const struct msg *m, struct err *e)
 	r->exec = house_next_id(s->house);
 	r->streamed = x->window > 0;
 	r->on_timeout = x->on_timeout;
-	int sent;
-	if (s->state == STATE_READY)
-		sent = link_send(child_link(s->child), MSG_EXEC, r->exec, 0, x, e);
-	else
-		sent = msg_encode(&r->held, MSG_EXEC, r->exec, 0, x, e);
-	if (sent == -1 && e->code != E_CRASH) { /* a crashed worker's successor will tell */
+	if (send_or_hold(s, r, x, e) == -1) {
 		request_drop(&s->pending, r);
 		return -1;
 	}

@@ -21,7 +21,7 @@ done
 boxd_start
 boxctl create --name s >/dev/null
 json() { perl -MJSON::PP -e 'local $/; decode_json(<STDIN>)'; }
-for c in ping status ps 'inspect s' 'exec s -- true' 'run -- true' doctor; do
+for c in ping status ps 'inspect s' 'exec s -c true' 'run -c true' doctor; do
 	boxctl $c -o json | json
 	ok "$c -o json is JSON"
 done

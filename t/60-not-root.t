@@ -7,7 +7,9 @@ mkdir "$D/bin"
 cp "$BUILD"/boxd "$BUILD"/boxctl "$BUILD"/box-* "$D/bin/"
 chown -R 65534:65534 "$D"
 as_user() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
-as_user "$D/bin/boxd" --state-dir "$D/state" --runtime-dir "$D/run" </dev/null >"$D/log" 2>&1 &
+# not by the function: $! must be boxd itself
+setpriv --reuid 65534 --regid 65534 --clear-groups "$D/bin/boxd" --state-dir "$D/state" --runtime-dir "$D/run" \
+	</dev/null >"$D/log" 2>&1 &
 BOXD_PID=$!
 ctl() { as_user "$D/bin/boxctl" --socket "$D/run/boxd.sock" "$@"; }
 eventually ctl ping >/dev/null 2>&1

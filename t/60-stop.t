@@ -2,7 +2,7 @@
 # SIGTERM and SIGINT: every sandbox is gone, exit 0; systemd is told.
 . t/lib/boxd.sh
 export NOTIFY_SOCKET="$D/notify" WATCHDOG_USEC=200000
-perl -MSocket -e 'socket(S, PF_UNIX, SOCK_DGRAM, 0); bind(S, sockaddr_un($ARGV[0])); $| = 1; while (recv(S, $_, 4096, 0)) { print "$_\n" }' "$NOTIFY_SOCKET" >"$D/told" 2>/dev/null &
+perl -MSocket -e 'socket(S, PF_UNIX, SOCK_DGRAM, 0); bind(S, sockaddr_un($ARGV[0])); $| = 1; while (defined recv(S, $_, 4096, 0)) { print "$_\n" }' "$NOTIFY_SOCKET" >"$D/told" 2>/dev/null &
 listener=$!
 eventually test -S "$NOTIFY_SOCKET"
 boxd_start

@@ -9,7 +9,8 @@
  *	landlock	no path can be opened even if the root were escaped
  *	seccomp		last, because it forbids every call above
  *
- * Not being root skips what only root can do.  Any failure is fatal, except that
+ * Not being root, or root of a user namespace that has no other uid (the supervisor
+ * then names no directory), skips what only root can do.  Any failure is fatal, except that
  * a kernel may have no landlock.  RLIMIT_FSIZE stays: it would also stop writes
  * to memfds.
  */
@@ -55,8 +56,6 @@ drop_bounding_set(const struct confinement *c, struct err *e)
 static int
 lock_root(const struct confinement *c, struct err *e)
 {
-	if (c->root[0] == '\0')
-		return err_set(e, E_INVALID, "no directory was given");
 	if (chroot(c->root) == -1 || chdir("/") == -1)
 		return err_sys(e, "%s", c->root);
 	return 0;
@@ -249,7 +248,7 @@ static const struct {
 int
 confine(const struct confinement *c, struct err *e)
 {
-	bool root = geteuid() == 0;
+	bool root = geteuid() == 0 && c->root[0] != '\0';
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		if (steps[i].for_root && !root)

@@ -123,7 +123,7 @@ end(struct conn *c, const char *reason)
 	if (c->state == ENDED)
 		return;
 	/* one that is finishing has told its reason */
-	log_at(c->state == FINISHING ? LOG_DEBUG : LOG_INFO, "conn=%lu closed reason=\"%s\"", c->id, reason);
+	log_debug("conn=%lu closed reason=\"%s\"", c->id, reason);
 	end_silently(c);
 }
 
@@ -142,7 +142,7 @@ conn_finish(struct conn *c, const char *reason)
 {
 	if (c->state >= FINISHING)
 		return;
-	log_info("conn=%lu closed reason=\"%s\"", c->id, log_escape(reason, strlen(reason)));
+	log_debug("conn=%lu closed reason=\"%s\"", c->id, log_escape(reason, strlen(reason)));
 	c->state = FINISHING;
 	watch_input(c);
 	watch_clock(c, false);

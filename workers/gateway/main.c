@@ -122,7 +122,7 @@ on_msg(void *arg, struct msg *m)
 	if (m->type != MSG_GATEWAY_START)
 		err_set(&e, E_PROTO, "expected gateway_start, got %s", msg_name(m->type));
 	else if (start(g, m, &e) == 0) {
-		log_info("ready pid=%d", getpid());
+		log_debug("ready pid=%d", getpid());
 		return;
 	}
 	log_error("cannot start: %s", e.text);
@@ -135,7 +135,7 @@ on_gone(void *arg, const struct err *why)
 	if (why->code != E_NONE)
 		log_error("link to the supervisor broke: %s", why->text);
 	else
-		log_info("the supervisor is gone");
+		log_debug("the supervisor is gone");
 	stop(arg, why->code != E_NONE);
 }
 

@@ -18,6 +18,8 @@ struct exec {
 	uint64_t             id;
 	int                  slot; /* its cgroup; -1 without, or adopted */
 	struct cgroup_events before;
+	struct worker       *worker;
+	ev_timer             overdue; /* runs when init must answer by some time */
 };
 
 static const struct pair base_env[] = {
@@ -43,6 +45,30 @@ exec_find(struct worker *w, uint64_t id)
 	return NULL;
 }
 
+/*
+ * Init keeps the deadlines.  Should something inside manage to stop init itself,
+ * nobody would: so it is watched, and a hung init costs the sandbox.
+ */
+static void
+on_overdue(struct ev_loop *loop, ev_timer *t, int revents)
+{
+	struct exec *x = t->data;
+	struct err   e;
+
+	(void)loop;
+	(void)revents;
+	err_set(&e, E_CRASH, "the sandbox's init did not answer within %.0f s; the sandbox is ended", LIM_OVERDUE_SEC);
+	worker_broken(x->worker, &e);
+}
+
+static void
+expect_answer(struct exec *x, double sec)
+{
+	ev_timer_stop(x->worker->loop, &x->overdue);
+	ev_timer_set(&x->overdue, sec + LIM_OVERDUE_SEC, 0.);
+	ev_timer_start(x->worker->loop, &x->overdue);
+}
+
 static struct exec *
 exec_add(struct worker *w, uint64_t id, int slot)
 {
@@ -52,6 +78,9 @@ exec_add(struct worker *w, uint64_t id, int slot)
 		return NULL;
 	x->id = id;
 	x->slot = slot;
+	x->worker = w;
+	ev_timer_init(&x->overdue, on_overdue, 0., 0.);
+	x->overdue.data = x;
 	x->before = cgroup_events(&w->cgroup);
 	LIST_INSERT_HEAD(&w->execs, x, next);
 	return x;
@@ -61,6 +90,7 @@ static void
 exec_drop(struct worker *w, struct exec *x, bool killed)
 {
 	cgroup_slot_done(&w->cgroup, x->slot, killed);
+	ev_timer_stop(w->loop, &x->overdue);
 	LIST_REMOVE(x, next);
 	free(x);
 }
@@ -191,6 +221,8 @@ exec_start(struct worker *w, struct msg *m, struct err *e)
 		exec_drop(w, record, false);
 		return -1;
 	}
+	if (x->timeout_ms > 0)
+		expect_answer(record, (double)x->timeout_ms / 1e3);
 	return 0;
 }
 
@@ -200,12 +232,14 @@ int
 exec_cancel(struct worker *w, struct msg *m, struct err *e)
 {
 	const struct msg_cancel *c = m->body;
+	struct exec             *x = exec_find(w, c->call);
 	struct msg_done          done;
 
-	if (exec_find(w, c->call) == NULL)
+	if (x == NULL)
 		return err_set(e, E_NOTFOUND, "no such command is running");
 	if (link_send(w->down, MSG_CANCEL, m->id, 0, c, e) == -1)
 		return -1;
+	expect_answer(x, 0);
 	return link_reply(w->up, MSG_DONE, m->id, 0, &done, e);
 }
 
