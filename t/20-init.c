@@ -36,7 +36,7 @@ enum { CALLS = 4096, BOMB = 200, ZOMBIES = 5000, FILL = 4 << 20 };
 
 static const char *program; /* box-init */
 static char        self[PATH_MAX];
-static char        dir[] = "/tmp/20-init.XXXXXX";
+static char        dir[] = "/tmp/boxd-t-init.XXXXXX";
 static char        cgroups[PATH_MAX]; /* a temporary directory on the v2 tree, or "" */
 
 static _Noreturn void

@@ -1,12 +1,20 @@
 #!/bin/sh
-# After all tests: no process, mount, cgroup, loop device or directory of ours.
+# After all tests of this run: no process, mount, cgroup, loop device or directory of ours.
 . t/lib/boxd.sh
-gone() { [ -z "$(pgrep -x 'boxd|box-session|box-init|box-gateway' | while read -r p; do
-	grep -q '^State:.Z' /proc/"$p"/status 2>/dev/null || readlink /proc/"$p"/exe 2>/dev/null | grep "^$BUILD/\|memfd:box-init"; done)" ]; }
+[ -e "$BUILD/t/instances" ] || plan skip_all "no tests ran before this one: make test"
+sort -u "$BUILD/t/instances" >"$D/.instances"
+
+ours() { # pids of our programs; an init runs from a memfd, so its cgroup or its parent tells
+	pgrep -x 'boxd|box-session|box-init|box-gateway' | while read -r p; do
+		_ended "$p" || readlink "/proc/$p/exe" | grep "^$BUILD/"
+	done
+	_left_processes
+}
+gone() { [ -z "$(ours)" ]; }
 _within 30 gone
 ok "no process" || diag "$(pgrep -a box)"
-is "$(awk '$2 ~ /boxd-/ { print $2 }' /proc/mounts)" "" "no mount"
-is "$(find /sys/fs/cgroup -maxdepth 2 -name 'boxd-*' 2>/dev/null)" "" "no cgroup"
-is "$(losetup -a 2>/dev/null | grep boxd)" "" "no loop device"
-is "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'boxd-*' ! -path "$D")" "" "no directory"
+is "$(awk '$2 ~ /boxd-t/ { print $2 }' /proc/mounts)" "" "no mount"
+is "$(_left_cgroups)" "" "no cgroup"
+is "$(losetup -a 2>/dev/null | grep boxd-t)" "" "no loop device"
+is "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'boxd-t*' -newer "$BUILD/t/started" ! -path "$D")" "" "no directory"
 done_testing

@@ -34,7 +34,7 @@ _uml_init() { # script argument...
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin TMPDIR=/run/tmp HOME=/run/tmp
 mount -t proc proc /proc
 mount -t sysfs sysfs /sys
-mount -t cgroup2 none /sys/fs/cgroup
+mount -t cgroup2 -o nsdelegate,memory_recursiveprot none /sys/fs/cgroup
 mount -t tmpfs -o mode=755 tmpfs /run
 mkdir -m 1777 /run/tmp
 stty -F /dev/tty1 raw

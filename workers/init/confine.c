@@ -65,14 +65,18 @@ drop_privileges(bool marks, struct err *e)
 	return keep_caps(marks ? KEPT_FOR_MARKS : 0, e);
 }
 
-/* Commands inherit actions; a signal that our starter ignored must not stay ignored in them. */
+/*
+ * Commands inherit actions; a signal that our starter ignored must not stay ignored in
+ * them.  libc keeps two signals to itself and would not reset them: the kernel does.
+ */
 static void
 default_signals(void)
 {
-	sigset_t all;
+	unsigned long default_action[4] = { 0 }; /* handler, flags, restorer, mask */
+	sigset_t      all;
 
 	for (int s = 1; s < NSIG; s++)
-		signal(s, SIG_DFL);
+		syscall(SYS_rt_sigaction, s, default_action, NULL, sizeof(default_action[3]));
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 }

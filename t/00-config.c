@@ -1,0 +1,105 @@
+/* The configuration file: what it takes, what it refuses, and that it says where. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "supervisor/config.h"
+#include "tap.h"
+
+static struct config config;
+static struct err    why;
+
+static int
+parse(const char *text, size_t n)
+{
+	FILE *f = fmemopen((void *)text, n, "r");
+
+	config_defaults(&config);
+	why = (struct err){ 0 };
+	int r = config_parse(&config, f, "file", &why);
+	fclose(f);
+	return r;
+}
+
+static void
+refuses(const char *text, const char *message)
+{
+	cmp_ok(parse(text, strlen(text)), "==", -1, "refused: %s", text);
+	is(why.text, message, "with the place and the reason");
+}
+
+static void
+takes_what_is_right(void)
+{
+	static const char text[] = "# comment\n\n  max_sessions=9 \n\tcpus = 2.5\nsocket_group =  box users \n"
+	                           "log_level = debug\nrequire = full\n#max_sessions = 1\nstate_dir = /a = b";
+
+	if (!ok(parse(text, strlen(text)) == 0, "a good file is taken"))
+		diag("%s", why.text);
+	cmp_ok((int)config.max_sessions, "==", 9, "a number");
+	ok(config.cpus == 2.5, "a fraction");
+	is(config.socket_group, "box users", "a text, blanks cut off its ends only");
+	cmp_ok(config.log_level, "==", LOG_DEBUG, "a level");
+	cmp_ok(config.require, "==", TIER_FULL, "a tier");
+	is(config.state_dir, "/a = b", "the first equals sign divides; no newline at the end is needed");
+}
+
+static void
+refuses_what_is_wrong(void)
+{
+	refuses("x", "file:1: 'x' is not 'name = value'");
+	refuses("\n\nx = 1", "file:3: there is no option 'x'");
+	refuses("Max_Sessions = 1", "file:1: there is no option 'Max_Sessions'");
+	refuses("max_sessions =", "file:1: max_sessions: '' is not a whole number");
+	refuses("max_sessions = -1", "file:1: max_sessions: '-1' is not a whole number");
+	refuses("max_sessions = 1k", "file:1: max_sessions: '1k' is not a whole number");
+	refuses("max_sessions = 0", "file:1: max_sessions: 0 is not in 1..5000");
+	refuses("max_sessions = 99999999999999999999999", "file:1: max_sessions: '99999999999999999999999' is not a whole number");
+	refuses("cpus = nan", "file:1: cpus: 'nan' is not a number");
+	refuses("cpus = 0", "file:1: cpus: 0 is not above 0 and up to 1024");
+	refuses("log_level = loud", "file:1: log_level: 'loud' should be error, warn, info or debug");
+	refuses("require = none", "file:1: require: 'none' should be reduced or full");
+	refuses("\033[2J = 1", "file:1: there is no option '\\x1b[2J'");
+	refuses("max_sessions = 5\nmax_sessions = six", "file:2: max_sessions: 'six' is not a whole number");
+}
+
+static void
+refuses_what_is_long(void)
+{
+	size_t n = 20000;
+	char  *text = malloc(n);
+
+	memset(text, 'a', n);
+	memcpy(text, "socket_group = ", 15);
+	cmp_ok(parse(text, n), "==", -1, "a text that is too long is refused");
+	is(why.text, "file:1: socket_group: 19985 characters, must be 0 to 64", "not cut");
+	memset(text, '\0', n);
+	cmp_ok(parse(text, n), "==", 0, "a file of NULs is an empty file");
+	free(text);
+}
+
+static void
+survives_noise(void)
+{
+	char     text[512];
+	unsigned seed = 1;
+
+	for (int round = 0; round < 20000; round++) {
+		size_t n = 1 + (size_t)rand_r(&seed) % sizeof(text);
+
+		for (size_t i = 0; i < n; i++)
+			text[i] = (char)(rand_r(&seed) % 4 == 0 ? '\n' : rand_r(&seed));
+		parse(text, n);
+	}
+	pass("noise does not kill it");
+}
+
+int
+main(void)
+{
+	takes_what_is_right();
+	refuses_what_is_wrong();
+	refuses_what_is_long();
+	survives_noise();
+	done_testing();
+}

@@ -1,0 +1,1 @@
+00-config_EXTRA := supervisor/config

@@ -1,0 +1,80 @@
+/* Names, defaults, and when two specs are the same. */
+#include <sodium.h>
+#include <string.h>
+
+#include "supervisor/policy.h"
+#include "tap.h"
+
+static struct config config;
+
+static void
+checks_names(void)
+{
+	static const char *const good[] = { "a", "A9", "person_u1", "ws-1.2:x@y" };
+	static const char *const bad[] = { "-a", ".", "a b", "a/b", "a\n", "\xc3\xa4", "a\"" };
+	struct err               e;
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++)
+		ok(policy_check_name(good[i], &e) == 0, "good: %s", good[i]);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		ok(policy_check_name(bad[i], &e) == -1 && e.code == E_INVALID, "bad name %zu", i);
+	char name[LIM_NAME + 1], other[LIM_NAME + 1];
+	policy_make_name(name);
+	policy_make_name(other);
+	ok(policy_check_name(name, &e) == 0 && strlen(name) == 8, "a made name is a good one");
+	isnt(name, other, "and never the same twice");
+}
+
+static void
+fills_and_bounds(void)
+{
+	struct msg_spec s;
+	struct err      e;
+
+	msg_defaults(MSG_SPEC, &s);
+	ok(policy_fill_spec(&s, &config, &e) == 0, "an empty spec is filled");
+	cmp_ok((int)s.memory_mb, "==", 512, "with the configured memory");
+	s.memory_mb = 1;
+	ok(policy_fill_spec(&s, &config, &e) == -1, "too little memory is refused");
+	like(e.text, "spec.memory_mb", "by name");
+	s.memory_mb = 64;
+	s.cpus = 0.001;
+	ok(policy_fill_spec(&s, &config, &e) == -1, "too little cpu is refused");
+	s.cpus = 1;
+	s.network = NETWORK_ON;
+	ok(policy_fill_spec(&s, &config, &e) == -1, "network on is refused");
+	like(e.text, "loopback only", "and never becomes the host's network");
+}
+
+static void
+compares_every_field(void)
+{
+	for (const struct field *f = msg_def(MSG_SPEC)->fields; f->name != NULL; f++) {
+		struct msg_spec a, b;
+		struct err      e = { 0 };
+
+		msg_defaults(MSG_SPEC, &a);
+		b = a;
+		ok(policy_compare("s", &a, &b, &e) == 0, "the same spec");
+		if (f->kind == K_F64)
+			*(double *)((char *)&b + f->offset) = 0.5;
+		else if (f->kind == K_U64)
+			*(uint64_t *)((char *)&b + f->offset) = 7;
+		else
+			*((char *)&b + f->offset) = 1;
+		ok(policy_compare("s", &a, &b, &e) == -1 && e.code == E_CONFLICT, "another %s", f->name);
+		like(e.text, f->name, "is named");
+	}
+}
+
+int
+main(void)
+{
+	if (sodium_init() == -1)
+		BAIL_OUT("libsodium");
+	config_defaults(&config);
+	checks_names();
+	fills_and_bounds();
+	compares_every_field();
+	done_testing();
+}

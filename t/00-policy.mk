@@ -1,0 +1,1 @@
+00-policy_EXTRA := supervisor/policy supervisor/config

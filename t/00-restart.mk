@@ -1,0 +1,1 @@
+00-restart_EXTRA := supervisor/restart
