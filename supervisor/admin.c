@@ -32,6 +32,7 @@ admin_status(struct house *h, const struct msg *m, struct err *e)
 	struct msg_status_result s = {
 		.version = BOXD_VERSION, .pid = (uint64_t)getpid(), .uptime_ms = uptime_ms(h),
 		.sessions = registry_count(h->registry), .sessions_max = h->config->max_sessions,
+		.spares = registry_spares(h->registry),
 		.running = h->running, .execs = h->execs, .connections = gateway_connections(h->gateway),
 		.worker_restarts = h->worker_restarts, .gateway_restarts = gateway_restarts(h->gateway),
 		.isolation = h->machine->isolation, .state_dir = h->dirs->state, .runtime_dir = h->dirs->runtime,
@@ -61,7 +62,8 @@ collect(struct session *s, void *arg)
 {
 	struct msg_session_list *l = arg;
 
-	l->sessions.v[l->sessions.n++] = session_info(s);
+	if (!session_is_spare(s))
+		l->sessions.v[l->sessions.n++] = session_info(s);
 	return true;
 }
 

@@ -30,6 +30,8 @@ adopt(struct house *h, uint64_t id, int dir)
 			err_set(&e, E_PROTO, "state file is of session %lu", st->id);
 		else if (process_start((pid_t)st->init_pid) != st->init_start)
 			err_set(&e, E_NOTFOUND, "its init is gone");
+		else if (session_was_spare(st->session))
+			err_set(&e, E_STATE, "it was built ahead and never used");
 		else if (registry_find(h->registry, st->session) != NULL)
 			err_set(&e, E_CONFLICT, "another session has its name");
 		else

@@ -8,6 +8,7 @@
 
 #include "machine.h"
 #include "notify.h"
+#include "spare.h"
 
 enum { UIDS = 65536 };
 
@@ -21,7 +22,8 @@ struct registry {
 	struct house       *house;
 	void               *by_name; /* the seats below, by name */
 	TAILQ_HEAD(, seat) by_age;  /* owned */
-	size_t              count;
+	size_t              seats;  /* taken, those of spares included */
+	size_t              spares;
 	bool               *slots; /* owned; uid ranges in use */
 	size_t              nslots;
 	void (*on_empty)(void *); /* set while draining */
@@ -39,14 +41,13 @@ registry_open(struct house *h, struct err *e)
 {
 	struct registry *r = calloc(1, sizeof(*r));
 
-	/* twice as many ranges as sessions: those of closing ones are not reused too soon */
 	if (r == NULL || (r->slots = calloc(h->config->max_sessions * 2, sizeof(bool))) == NULL) {
 		err_set(e, E_SYS, "no memory for the registry");
 		free(r);
 		return NULL;
 	}
 	r->house = h;
-	r->nslots = h->config->max_sessions * 2;
+	r->nslots = h->config->max_sessions * 2; /* spares, and adopted ones beyond a lowered maximum, need some too */
 	TAILQ_INIT(&r->by_age);
 	return r;
 }
@@ -67,10 +68,16 @@ slot_of(const struct registry *r, uint32_t uid_base)
 }
 
 int
-registry_slot(struct registry *r, uint32_t *uid_base, struct err *e)
+registry_room(const struct registry *r, struct err *e)
 {
-	if (r->count >= r->house->config->max_sessions)
+	if (registry_count(r) >= r->house->config->max_sessions)
 		return err_set(e, E_CAPACITY, "session capacity reached (max_sessions = %lu)", r->house->config->max_sessions);
+	return 0;
+}
+
+int
+registry_uids(struct registry *r, uint32_t *uid_base, struct err *e)
+{
 	if (!r->house->machine->root) {
 		*uid_base = geteuid();
 		return 0;
@@ -101,7 +108,7 @@ registry_release(struct registry *r, uint32_t uid_base)
 static void
 tell_status(const struct registry *r)
 {
-	notify("STATUS=%zu of %lu sessions", r->count, r->house->config->max_sessions);
+	notify("STATUS=%zu of %lu sessions", registry_count(r), r->house->config->max_sessions);
 }
 
 void
@@ -115,7 +122,8 @@ registry_add(struct registry *r, struct session *s)
 	en->name = session_name(s);
 	TAILQ_INSERT_TAIL(&r->by_age, en, next);
 	tsearch(en, &r->by_name, name_order);
-	r->count++;
+	r->seats++;
+	r->spares += session_is_spare(s);
 	tell_status(r);
 }
 
@@ -128,19 +136,49 @@ registry_remove(struct registry *r, struct session *s)
 
 	tdelete(en, &r->by_name, name_order);
 	TAILQ_REMOVE(&r->by_age, en, next);
-	r->count--;
+	r->seats--;
+	if (session_is_spare(s)) {
+		r->spares--;
+		spares_lost(r->house->spares);
+	}
 	registry_release(r, session_uid_base(s));
 	session_free(s);
 	free(en);
 	tell_status(r);
-	if (r->count == 0 && r->on_empty != NULL)
+	if (r->seats == 0 && r->on_empty != NULL)
 		r->on_empty(r->on_empty_arg);
 }
 
 size_t
 registry_count(const struct registry *r)
 {
-	return r->count;
+	return r->seats - r->spares;
+}
+
+size_t
+registry_spares(const struct registry *r)
+{
+	return r->spares;
+}
+
+struct session *
+registry_take_spare(struct registry *r, const char *name, const struct msg_spec *spec)
+{
+	struct seat *en;
+
+	TAILQ_FOREACH (en, &r->by_age, next)
+		if (session_fits(en->session, spec))
+			break;
+	if (en == NULL)
+		return NULL;
+	tdelete(en, &r->by_name, name_order); /* by its old name */
+	session_rename(en->session, name);
+	tsearch(en, &r->by_name, name_order);
+	TAILQ_REMOVE(&r->by_age, en, next); /* it is born now */
+	TAILQ_INSERT_TAIL(&r->by_age, en, next);
+	r->spares--;
+	spares_used(r->house->spares);
+	return en->session;
 }
 
 void
@@ -204,7 +242,7 @@ registry_drain(struct registry *r, const char *why, void (*on_empty)(void *), vo
 {
 	r->on_empty = on_empty;
 	r->on_empty_arg = arg;
-	if (r->count == 0)
+	if (r->seats == 0)
 		on_empty(arg);
 	else
 		registry_each(r, close_one, (void *)why);

@@ -11,8 +11,11 @@ void             registry_close(struct registry **);
 /* NULL when there is none of that name. */
 struct session *registry_find(const struct registry *, const char *name);
 
-/* Make room for a new session: capacity and a range of uids.  -1 and the reason. */
-int registry_slot(struct registry *, uint32_t *uid_base, struct err *);
+/* Is there room for one more session? */
+int registry_room(const struct registry *, struct err *);
+
+/* A range of uids of its own; -1 and the reason. */
+int registry_uids(struct registry *, uint32_t *uid_base, struct err *);
 
 void registry_release(struct registry *, uint32_t uid_base);
 
@@ -24,7 +27,12 @@ void registry_add(struct registry *, struct session *);
 /* Its last breath: the session is freed here. */
 void registry_remove(struct registry *, struct session *);
 
+/* Sessions; and sandboxes built ahead, which are none yet. */
 size_t registry_count(const struct registry *);
+size_t registry_spares(const struct registry *);
+
+/* A ready spare for this spec, by its new name; NULL when there is none. */
+struct session *registry_take_spare(struct registry *, const char *name, const struct msg_spec *);
 
 /* In order of age; stops when fn returns false. */
 void registry_each(struct registry *, bool (*fn)(struct session *, void *), void *arg);

@@ -39,7 +39,12 @@ on_create(struct house *h, const struct msg *m, struct err *e)
 		return -1;
 	if (s != NULL)
 		return session_deliver(s, m, e);
-	if (registry_slot(h->registry, &uid_base, e) == -1)
+	if (registry_room(h->registry, e) == -1)
+		return -1;
+	s = registry_take_spare(h->registry, name, &spec);
+	if (s != NULL)
+		return session_claim(s, &spec, m, e);
+	if (registry_uids(h->registry, &uid_base, e) == -1)
 		return -1;
 	s = session_create(h, name, &spec, uid_base, m, e);
 	if (s == NULL) {

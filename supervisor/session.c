@@ -17,7 +17,6 @@
 #include "registry.h"
 #include "request.h"
 #include "restart.h"
-#include "spare.h"
 
 struct session {
 	struct house   *house;
@@ -35,8 +34,13 @@ struct session {
 	uint32_t        uid_base;
 	uint64_t        created_ms, last_used_ms;
 	uint64_t        init_pid, build_us, execs, worker_restarts;
+	bool            spare;    /* built ahead, not claimed yet */
+	uint64_t        claim_id; /* the CLAIM that makes it READY, or 0 */
 	char            why[ERR_TEXT]; /* CLOSING: the reason */
 };
+
+/* No client can say a name that begins with a dot. */
+#define SPARE_PREFIX ".spare."
 
 static const struct child_ops worker_ops;
 
@@ -92,7 +96,7 @@ touch(struct session *s)
 {
 	s->last_used_ms = now_ms();
 	ev_timer_stop(s->house->loop, &s->idle);
-	if (s->state != STATE_READY || s->spec.persistent || s->spec.idle_sec == 0 || !TAILQ_EMPTY(&s->pending))
+	if (s->state != STATE_READY || s->spare || s->spec.persistent || s->spec.idle_sec == 0 || !TAILQ_EMPTY(&s->pending))
 		return;
 	ev_timer_set(&s->idle, (double)s->spec.idle_sec, 0.);
 	ev_timer_start(s->house->loop, &s->idle);
@@ -151,7 +155,10 @@ worker_start(struct session *s, enum work work, struct err *e)
 	const struct machine   *m = s->house->machine;
 	struct msg_worker_start start;
 
-	s->child = spares_take(s->house->spares, &worker_ops, s, e);
+	char program[PATH_MAX + 16];
+
+	snprintf(program, sizeof(program), "%s/box-session", s->house->dirs->libexec);
+	s->child = child_spawn(s->house->loop, program, FROM_WORKER, &worker_ops, s, e);
 	if (s->child == NULL)
 		return -1;
 	msg_defaults(MSG_WORKER_START, &start);
@@ -227,18 +234,26 @@ on_again(struct ev_loop *loop, ev_timer *t, int revents)
 
 /* ---- the end --------------------------------------------------------------------------- */
 
+static void
+remove_dir(const struct session *s)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "%lu", s->id);
+	if (unlinkat(s->house->dirs->sessions, name, AT_REMOVEDIR) == -1 && errno != ENOENT)
+		log_warn("session=%lu state directory stays: %s", s->id, strerror(errno));
+}
+
 /* Nothing of it is left, or nothing more can be done: tell those who wait, and go. */
 static void
 finish(struct session *s, uint64_t killed)
 {
 	struct msg_deleted deleted = { .session = s->name, .killed = killed };
 	struct request    *r, *next;
-	char               dir[32];
 
-	snprintf(dir, sizeof(dir), "%lu", s->id);
-	if (unlinkat(s->house->dirs->sessions, dir, AT_REMOVEDIR) == -1 && errno != ENOENT)
-		log_warn("session=%lu state directory stays: %s", s->id, strerror(errno));
-	log_info("session=%lu name=%s gone killed=%lu reason=\"%s\"", s->id, s->name, killed, s->why);
+	remove_dir(s);
+	log_at(s->spare ? LOG_DEBUG : LOG_INFO, "session=%lu name=%s gone killed=%lu reason=\"%s\"", s->id, s->name, killed,
+	    s->why);
 	requests_reply_all(&s->pending, MSG_DELETE, s->house->gateway, MSG_DELETED, &deleted);
 	for (r = TAILQ_FIRST(&s->pending); r != NULL; r = next) { /* replies that waited for this */
 		next = TAILQ_NEXT(r, next);
@@ -323,6 +338,18 @@ send_held(struct session *s)
 }
 
 static void
+become_ready(struct session *s, const char *how)
+{
+	log_at(s->spare ? LOG_DEBUG : LOG_INFO, "session=%lu name=%s %s worker=%d init=%lu build_us=%lu", s->id, s->name, how,
+	    child_pid(s->child), s->init_pid, s->build_us);
+	s->state = STATE_READY;
+	struct msg_session_info info = session_info(s);
+	requests_reply_all(&s->pending, MSG_CREATE, s->house->gateway, MSG_SESSION_INFO, &info);
+	send_held(s);
+	touch(s);
+}
+
+static void
 on_worker_ready(struct session *s, struct msg *m)
 {
 	const struct msg_worker_ready *ready = m->body;
@@ -332,13 +359,7 @@ on_worker_ready(struct session *s, struct msg *m)
 	ev_timer_stop(s->house->loop, &s->patience);
 	s->init_pid = ready->init_pid;
 	s->build_us = ready->build_us;
-	log_info("session=%lu name=%s %s worker=%d init=%lu build_us=%lu", s->id, s->name,
-	    s->state == STATE_STARTING ? "ready" : "attached", child_pid(s->child), s->init_pid, s->build_us);
-	s->state = STATE_READY;
-	struct msg_session_info info = session_info(s);
-	requests_reply_all(&s->pending, MSG_CREATE, s->house->gateway, MSG_SESSION_INFO, &info);
-	send_held(s);
-	touch(s);
+	become_ready(s, s->state == STATE_STARTING ? "ready" : "attached");
 }
 
 static void
@@ -405,14 +426,27 @@ on_exec_reply(struct session *s, struct request *r, struct msg *m)
 	touch(s);
 }
 
-/* A worker answers EXEC, and CLOSE; the answer to a CANCEL has been given already. */
+static void
+on_claimed(struct session *s, const struct msg *m)
+{
+	ev_timer_stop(s->house->loop, &s->patience);
+	s->claim_id = 0;
+	if (m->failed)
+		begin_closing(s, &m->error);
+	else
+		become_ready(s, "claimed");
+}
+
+/* A worker answers EXEC, CLAIM and CLOSE; the answer to a CANCEL has been given already. */
 static void
 on_reply(struct session *s, struct msg *m)
 {
 	struct request *r = request_by_exec(&s->pending, m->id);
 	struct err      e = { 0 };
 
-	if (r != NULL) {
+	if (s->claim_id != 0 && m->id == s->claim_id && s->state == STATE_STARTING) {
+		on_claimed(s, m);
+	} else if (r != NULL) {
 		on_exec_reply(s, r, m);
 	} else if (s->state == STATE_CLOSING && !m->failed && msg_expect(m, MSG_CLOSED, &e) == 0) {
 		finish(s, ((const struct msg_closed *)m->body)->killed);
@@ -447,8 +481,8 @@ on_worker_gone(void *arg, int status)
 	    msg_enum_name(MSG_SESSION_INFO, "state", (int)s->state));
 	child_close(&s->child);
 	ev_timer_stop(s->house->loop, &s->patience);
-	if (s->state == STATE_STARTING) {
-		err_set(&e, E_CRASH, "the session's worker died (%s) while building the sandbox", child_status(status));
+	if (s->state == STATE_STARTING || (s->spare && s->state == STATE_READY)) {
+		err_set(&e, E_CRASH, "the session's worker died (%s) before the sandbox was ready", child_status(status));
 		begin_closing(s, &e);
 		return;
 	}
@@ -646,9 +680,9 @@ make_dir(const struct house *h, uint64_t id, struct err *e)
 	return dir;
 }
 
-struct session *
-session_create(struct house *h, const char *name, const struct msg_spec *spec, uint32_t uid_base, const struct msg *m,
-    struct err *e)
+/* A worker is on its way to build it. */
+static struct session *
+session_start(struct house *h, const char *name, const struct msg_spec *spec, uint32_t uid_base, struct err *e)
 {
 	uint64_t        id = house_next_id(h);
 	AUTO_FD int     dir = make_dir(h, id, e);
@@ -659,16 +693,82 @@ session_create(struct house *h, const char *name, const struct msg_spec *spec, u
 	fd_take(&dir);
 	s->uid_base = uid_base;
 	s->state = STATE_STARTING;
-	if (worker_start(s, WORK_BUILD, e) == -1 || request_add(&s->pending, m) == NULL) {
-		char path[32];
-
-		snprintf(path, sizeof(path), "%lu", id);
-		unlinkat(h->dirs->sessions, path, AT_REMOVEDIR);
+	if (worker_start(s, WORK_BUILD, e) == -1) {
+		remove_dir(s);
 		session_free(s);
 		return NULL;
 	}
 	expect_progress(s, LIM_BUILD_SEC);
 	return s;
+}
+
+struct session *
+session_create(struct house *h, const char *name, const struct msg_spec *spec, uint32_t uid_base, const struct msg *m,
+    struct err *e)
+{
+	struct session *s = session_start(h, name, spec, uid_base, e);
+
+	if (s != NULL && request_add(&s->pending, m) == NULL)
+		log_error("session=%lu no memory for its creator's request", s->id);
+	return s;
+}
+
+struct session *
+session_prepare(struct house *h, const struct msg_spec *spec, uint32_t uid_base, struct err *e)
+{
+	char name[LIM_NAME];
+
+	snprintf(name, sizeof(name), SPARE_PREFIX "%lu", h->next_id); /* the id it is about to get */
+	struct session *s = session_start(h, name, spec, uid_base, e);
+	if (s != NULL)
+		s->spare = true;
+	return s;
+}
+
+bool
+session_is_spare(const struct session *s)
+{
+	return s->spare;
+}
+
+bool
+session_was_spare(const char *name)
+{
+	return strncmp(name, SPARE_PREFIX, strlen(SPARE_PREFIX)) == 0;
+}
+
+/* All limits can be changed later but the size of a mounted file system. */
+bool
+session_fits(const struct session *s, const struct msg_spec *spec)
+{
+	return s->spare && s->state == STATE_READY && s->spec.workspace_mb == spec->workspace_mb &&
+	    s->spec.network == spec->network;
+}
+
+int
+session_claim(struct session *s, const struct msg_spec *spec, const struct msg *m, struct err *e)
+{
+	struct msg_claim claim = { .session = s->name, .spec = *spec, .created_ms = now_ms() };
+	uint64_t         id = house_next_id(s->house);
+
+	s->spare = false;
+	s->spec = *spec;
+	s->created_ms = claim.created_ms;
+	s->state = STATE_STARTING;
+	if (request_add(&s->pending, m) == NULL)
+		return err_set(e, E_SYS, "no memory for a request");
+	s->claim_id = id;
+	expect_progress(s, LIM_BUILD_SEC);
+	/* a worker that is gone by now is told by the loop, and fails the create */
+	if (link_send(child_link(s->child), MSG_CLAIM, id, 0, &claim, e) == -1)
+		log_warn("session=%lu claim: %s", s->id, e->text);
+	return 0;
+}
+
+void
+session_rename(struct session *s, const char *name)
+{
+	snprintf(s->name, sizeof(s->name), "%s", name);
 }
 
 struct session *

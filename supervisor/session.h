@@ -22,11 +22,27 @@ struct session;
 struct session *session_create(struct house *, const char *name, const struct msg_spec *, uint32_t uid_base,
     const struct msg *m, struct err *);
 
+/* Build a sandbox ahead.  It has no name a client could say until it is claimed. */
+struct session *session_prepare(struct house *, const struct msg_spec *, uint32_t uid_base, struct err *);
+
+/* Is it one of those, and ready for a session with this spec? */
+bool session_is_spare(const struct session *);
+bool session_fits(const struct session *, const struct msg_spec *);
+
+/* Becomes the session that the client of m (a CREATE) asked for.  The registry has renamed it. */
+int session_claim(struct session *, const struct msg_spec *, const struct msg *m, struct err *);
+
+/* For the registry alone: the name is its key. */
+void session_rename(struct session *, const char *name);
+
 /* Take over one that an earlier boxd left standing. */
 struct session *session_adopt(struct house *, const struct msg_session_state *, int dir, struct err *);
 
 /* Remove what an earlier boxd left of one. */
 struct session *session_sweep(struct house *, uint64_t id, int dir, struct err *);
+
+/* Was that the name of a sandbox built ahead?  Nobody misses those. */
+bool session_was_spare(const char *name);
 
 /* A client's message for it: EXEC, DELETE, CREATE (reuse), CANCEL, OUTPUT_ACK. */
 int session_deliver(struct session *, const struct msg *, struct err *);

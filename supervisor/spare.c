@@ -1,76 +1,80 @@
 #include "spare.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "dirs.h"
 #include "log.h"
+#include "machine.h"
+#include "policy.h"
+#include "registry.h"
 
-enum { MOST = 16 };
-
-static const double REFILL_SEC = 0.002; /* after the create that took one is on its way */
-static const double RETRY_SEC = 1.0;    /* a spare died or could not start: not in a hurry */
-
-struct spare {
-	struct spares *all;
-	struct child  *child; /* owned; NULL: an empty place */
-};
+static const double SOON_SEC = 0.003; /* after the create that used one is answered */
+static const double LATER_SEC = 5.0;  /* something is wrong; whoever creates will be told what */
 
 struct spares {
 	struct house *house;
-	char          program[PATH_MAX + 16];
-	size_t        wanted;
-	struct spare  places[MOST];
-	ev_timer      refill; /* runs while a place is empty */
+	ev_timer      build; /* runs while one is missing */
 };
 
 static void
-on_msg(void *arg, struct msg *m)
+build_in(struct spares *s, double sec)
 {
-	(void)arg;
-	log_warn("a spare worker sent %s", msg_name(m->type));
-}
-
-static void
-refill_in(struct spares *s, double sec)
-{
-	if (ev_is_active(&s->refill) || s->house->stopping)
+	if (s == NULL || s->house->stopping || s->house->machine->barrier.code != E_NONE)
 		return;
-	ev_timer_set(&s->refill, sec, 0.);
-	ev_timer_start(s->house->loop, &s->refill);
+	if (ev_is_active(&s->build))
+		return;
+	ev_timer_set(&s->build, sec, 0.);
+	ev_timer_start(s->house->loop, &s->build);
 }
 
-static void
-on_gone(void *arg, int status)
+void
+spares_used(struct spares *s)
 {
-	struct spare *p = arg;
-
-	log_warn("worker=%d spare gone %s", child_pid(p->child), child_status(status));
-	child_close(&p->child);
-	refill_in(p->all, RETRY_SEC);
+	build_in(s, SOON_SEC);
 }
 
-static const struct child_ops ops = { on_msg, on_gone };
+void
+spares_lost(struct spares *s)
+{
+	build_in(s, LATER_SEC);
+}
+
+static int
+build_one(struct house *h, struct err *e)
+{
+	struct msg_spec spec;
+	uint32_t        uid_base;
+
+	msg_defaults(MSG_SPEC, &spec);
+	if (policy_fill_spec(&spec, h->config, e) == -1 || registry_uids(h->registry, &uid_base, e) == -1)
+		return -1;
+	struct session *s = session_prepare(h, &spec, uid_base, e);
+	if (s == NULL) {
+		registry_release(h->registry, uid_base);
+		return -1;
+	}
+	registry_add(h->registry, s);
+	return 0;
+}
 
 /* One at a time, so that the loop never stands still for long. */
 static void
-on_refill(struct ev_loop *loop, ev_timer *t, int revents)
+on_build(struct ev_loop *loop, ev_timer *t, int revents)
 {
 	struct spares *s = t->data;
+	struct house  *h = s->house;
 	struct err     e = { 0 };
 
+	(void)loop;
 	(void)revents;
-	for (size_t i = 0; i < s->wanted; i++) {
-		struct spare *p = &s->places[i];
-
-		if (p->child != NULL)
-			continue;
-		p->child = child_spawn(loop, s->program, FROM_WORKER, &ops, p, &e);
-		if (p->child == NULL)
-			log_warn("no spare worker: %s", e.text);
-		refill_in(s, p->child == NULL ? RETRY_SEC : REFILL_SEC);
+	if (h->stopping || registry_spares(h->registry) >= h->config->spare_sandboxes)
+		return;
+	if (build_one(h, &e) == -1) {
+		log_warn("no sandbox is built ahead: %s", e.text);
+		build_in(s, LATER_SEC);
 		return;
 	}
+	if (registry_spares(h->registry) < h->config->spare_sandboxes)
+		build_in(s, SOON_SEC);
 }
 
 struct spares *
@@ -83,43 +87,18 @@ spares_open(struct house *h, struct err *e)
 		return NULL;
 	}
 	s->house = h;
-	s->wanted = h->config->spare_workers;
-	snprintf(s->program, sizeof(s->program), "%s/box-session", h->dirs->libexec);
-	for (size_t i = 0; i < MOST; i++)
-		s->places[i].all = s;
-	ev_timer_init(&s->refill, on_refill, 0., 0.);
-	s->refill.data = s;
-	if (s->wanted > 0)
-		refill_in(s, 0);
+	ev_timer_init(&s->build, on_build, 0., 0.);
+	s->build.data = s;
+	if (h->config->spare_sandboxes > 0)
+		build_in(s, 0.);
 	return s;
-}
-
-struct child *
-spares_take(struct spares *s, const struct child_ops *to, void *arg, struct err *e)
-{
-	for (size_t i = 0; i < s->wanted; i++) {
-		struct child *c = s->places[i].child;
-
-		if (c == NULL)
-			continue;
-		s->places[i].child = NULL;
-		child_give(c, to, arg);
-		refill_in(s, REFILL_SEC);
-		return c;
-	}
-	return child_spawn(s->house->loop, s->program, FROM_WORKER, to, arg, e);
 }
 
 void
 spares_close(struct spares **sp)
 {
-	struct spares *s = *sp;
-
-	if (s == NULL)
-		return;
+	if (*sp != NULL)
+		ev_timer_stop((*sp)->house->loop, &(*sp)->build);
+	free(*sp);
 	*sp = NULL;
-	ev_timer_stop(s->house->loop, &s->refill);
-	for (size_t i = 0; i < MOST; i++)
-		child_close(&s->places[i].child);
-	free(s);
 }

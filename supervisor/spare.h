@@ -1,17 +1,19 @@
 /*
- * Session workers started ahead.  A program start costs about as much as building a
- * sandbox; a spare has it behind it and waits for its WORKER_START.
+ * Sandboxes built ahead.  A create that finds one waits for a message instead of a
+ * program start and a dozen mounts; the next spare is built behind its back.
  */
 #ifndef SUPERVISOR_SPARE_H
 #define SUPERVISOR_SPARE_H
 
-#include "child.h"
 #include "house.h"
 
 struct spares *spares_open(struct house *, struct err *);
 void           spares_close(struct spares **);
 
-/* A worker for this owner: a spare if there is one, else a new process; NULL and the reason. */
-struct child *spares_take(struct spares *, const struct child_ops *, void *arg, struct err *);
+/* One became a session; build another. */
+void spares_used(struct spares *);
+
+/* One died without being used; build another, but not at once. */
+void spares_lost(struct spares *);
 
 #endif

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Everything is killed at once: the next start sweeps what is left.
 . t/lib/boxd.sh
+boxd_config 'spare_sandboxes = 0' # their state would be in the way
 boxd_start
 boxctl create --name a >/dev/null
 boxctl create --name b >/dev/null
@@ -11,6 +12,7 @@ kill -STOP $workers # no worker shall tidy up
 vanish "$BOXD_PID"
 kill -9 $inits $workers
 mkdir -p "$D/state/sessions/12345" # and one that never got as far as a state file
+boxd_config 'spare_sandboxes = 0' # their state would be in the way
 boxd_start
 swept() { [ -z "$(ls "$D/state/sessions")" ]; }
 eventually swept

@@ -53,7 +53,7 @@ uml_run() { # script argument...
 	# a session of its own: it makes its terminals raw and its threads are killed together
 	timeout -k 5 "$UML_SEC" linux.uml mem="$UML_MEM" rootfstype=hostfs rootflags=/ ro init="$_uml/init" \
 		con=null con0=null,fd:2 con1=null,fd:1 uml_dir="$_uml" umid=kernel \
-		</dev/null 2>"${UML_LOG:-/dev/null}" | sed -un "/^uml exit /!p; s/^uml exit //w $_uml/status"
+		$UML_ARGS </dev/null 2>"${UML_LOG:-/dev/null}" | sed -un "/^uml exit /!p; s/^uml exit //w $_uml/status"
 	_uml_status=$(cat "$_uml/status")
 	rm -rf "$_uml"
 	return "${_uml_status:-255}"

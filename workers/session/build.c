@@ -152,9 +152,10 @@ ready(struct worker *w, struct err *e)
 
 	ev_timer_stop(w->loop, &w->deadline);
 	w->state = READY;
-	if (caps_after_build(e) == -1)
+	if (caps_after_build(e) == -1 || link_send(w->up, MSG_WORKER_READY, 0, 0, &told, e) == -1)
 		return -1;
-	return link_send(w->up, MSG_WORKER_READY, 0, 0, &told, e);
+	cgroup_slot_prepare(&w->cgroup);
+	return 0;
 }
 
 int
@@ -166,6 +167,17 @@ build_done(struct worker *w, struct err *e)
 	if (statefile_write(AT_FDCWD, &w->about, e) == -1)
 		return -1;
 	return ready(w, e);
+}
+
+int
+build_claim(struct worker *w, const struct msg_claim *c, struct err *e)
+{
+	if (cgroup_limit(&w->cgroup, &c->spec, e) == -1)
+		return -1;
+	snprintf(w->name, sizeof(w->name), "%s", c->session);
+	w->about.spec = c->spec;
+	w->about.created_ms = c->created_ms;
+	return statefile_write(AT_FDCWD, &w->about, e);
 }
 
 /* ---- finding again ------------------------------------------------------------ */

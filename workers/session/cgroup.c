@@ -52,13 +52,21 @@ cpu_quota_us(const struct msg_spec *s)
 	return us < 1000 ? 1000 : us; /* the kernel's minimum */
 }
 
+/*
+ * Memory and swap together have the same limit: no swap.  The kernel wants the one
+ * never above the other, so to raise both the sum goes first.  Where swap accounting
+ * is off there is no sum; then no swap is asked for.
+ */
 static int
 limit_v1_memory(int dir, const struct msg_spec *s, struct err *e)
 {
-	if (set_limit(dir, "memory.limit_in_bytes", s->memory_mb * MIB, e) == -1)
+	static const char sum[] = "memory.memsw.limit_in_bytes";
+	uint64_t          bytes = s->memory_mb * MIB;
+	bool              summed = set_limit(dir, sum, bytes, e) == 0;
+
+	if (set_limit(dir, "memory.limit_in_bytes", bytes, e) == -1)
 		return -1;
-	/* memory and swap together: no swap.  Absent where swap accounting is off; then ask for none. */
-	if (set_limit(dir, "memory.memsw.limit_in_bytes", s->memory_mb * MIB, e) == -1)
+	if (!summed && set_limit(dir, sum, bytes, e) == -1)
 		set_limit(dir, "memory.swappiness", 0, e);
 	return 0;
 }
@@ -166,6 +174,17 @@ give_to_init(const struct cgroup *c, int dir, struct err *e)
 }
 
 int
+cgroup_limit(struct cgroup *c, const struct msg_spec *s, struct err *e)
+{
+	if (c->base.v2_limits && limit_v2(c->unified, s, e) == -1)
+		return err_prefix(e, "%s/%s", c->paths[0], c->name);
+	for (int k = 0; k < CG__COUNT; k++)
+		if (c->limits[k] >= 0 && limit_v1[k](c->limits[k], s, e) == -1)
+			return err_prefix(e, "%s/%s", c->paths[1 + k], c->name);
+	return 0;
+}
+
+int
 cgroup_make(struct cgroup *c, const struct msg_worker_start *w, struct err *e)
 {
 	open_all(c, w, true);
@@ -173,8 +192,6 @@ cgroup_make(struct cgroup *c, const struct msg_worker_start *w, struct err *e)
 		return err_sys(e, "make cgroup %s/%s", c->paths[0], c->name);
 	if (c->unified >= 0 && give_to_init(c, c->unified, e) == -1)
 		return -1;
-	if (c->base.v2_limits && limit_v2(c->unified, &w->spec, e) == -1)
-		return err_prefix(e, "%s/%s", c->paths[0], c->name);
 	for (int k = 0; k < CG__COUNT; k++) {
 		const char *base = c->paths[1 + k];
 
@@ -182,12 +199,10 @@ cgroup_make(struct cgroup *c, const struct msg_worker_start *w, struct err *e)
 			continue;
 		if (c->limits[k] == -1)
 			return err_sys(e, "make cgroup %s/%s", base, c->name);
-		if (limit_v1[k](c->limits[k], &w->spec, e) == -1)
-			return err_prefix(e, "%s/%s", base, c->name);
 		if ((c->join[k] = openat(c->limits[k], "tasks", O_WRONLY | O_CLOEXEC)) == -1)
 			return err_sys(e, "open %s/%s/tasks", base, c->name);
 	}
-	return 0;
+	return cgroup_limit(c, &w->spec, e);
 }
 
 /*
@@ -293,6 +308,15 @@ slot_usable(struct cgroup *c, size_t i)
 		break;
 	}
 	return false;
+}
+
+void
+cgroup_slot_prepare(struct cgroup *c)
+{
+	struct err ignored; /* the next command tells */
+
+	if (c->unified >= 0 && c->nslots == 0)
+		slot_make(c, &ignored);
 }
 
 int

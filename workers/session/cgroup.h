@@ -53,11 +53,17 @@ struct cgroup {
 /* Make the directories and set the limits. */
 int cgroup_make(struct cgroup *, const struct msg_worker_start *, struct err *);
 
+/* Set the limits of one that stands. */
+int cgroup_limit(struct cgroup *, const struct msg_spec *, struct err *);
+
 /* Open what another worker made; what is missing stays -1. */
 int cgroup_reopen(struct cgroup *, const struct msg_worker_start *, struct err *);
 
 /* In a newborn child: move itself into the v1 cgroups. */
 int cgroup_join(struct cgroup *, struct err *);
+
+/* Have a slot ready before it is asked for. */
+void cgroup_slot_prepare(struct cgroup *);
 
 /* A free slot's index; -1 and the reason.  Only where unified >= 0. */
 int  cgroup_slot_take(struct cgroup *, struct err *);

@@ -58,6 +58,16 @@ on_init_failed(struct worker *w, struct msg *m, struct err *e)
 }
 
 static int
+on_claim(struct worker *w, struct msg *m, struct err *e)
+{
+	struct msg_done done;
+
+	if (build_claim(w, m->body, e) == -1)
+		return -1;
+	return link_reply(w->up, MSG_DONE, m->id, 0, &done, e);
+}
+
+static int
 on_close(struct worker *w, struct msg *m, struct err *e)
 {
 	(void)e;
@@ -93,6 +103,7 @@ static const struct {
 	[MSG_WORKER_START] = { on_worker_start, IN(WAITING), true },
 	[MSG_INIT_READY]   = { on_init_ready, IN(BUILDING), true },
 	[MSG_INIT_FAILED]  = { on_init_failed, IN(BUILDING), true },
+	[MSG_CLAIM]        = { on_claim, IN(READY), false },
 	[MSG_EXEC]         = { exec_start, IN(READY), false },
 	[MSG_CANCEL]       = { exec_cancel, IN(READY), false },
 	[MSG_OUTPUT]       = { on_output, IN(READY), false },

@@ -60,6 +60,7 @@ int build_attach(struct worker *, struct msg *, struct err *);
 int build_find_leftovers(struct worker *, struct msg *, struct err *);
 int build_attached(struct worker *, struct msg *, struct err *);
 int build_done(struct worker *, struct err *);
+int build_claim(struct worker *, const struct msg_claim *, struct err *);
 
 /* ---- teardown.c: how it goes ---- */
 void teardown_start(struct worker *, uint64_t request);
