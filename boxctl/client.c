@@ -34,9 +34,12 @@ client_default_path(void)
 
 	if (told != NULL && told[0] != '\0')
 		return told;
-	if (geteuid() == 0 || runtime == NULL || runtime[0] == '\0')
+	if (geteuid() == 0)
 		return SYSTEM_SOCKET;
-	snprintf(path, sizeof(path), "%s/boxd/boxd.sock", runtime);
+	if (runtime != NULL && runtime[0] != '\0')
+		snprintf(path, sizeof(path), "%s/boxd/boxd.sock", runtime);
+	else /* where an ordinary user's boxd goes then */
+		snprintf(path, sizeof(path), "%s/.local/state/boxd/run/boxd.sock", getenv("HOME") ? getenv("HOME") : "");
 	return access(path, F_OK) == 0 ? path : SYSTEM_SOCKET;
 }
 

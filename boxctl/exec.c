@@ -245,8 +245,8 @@ exit_code(const struct run *r)
 	case CAUSE_SIGNAL:
 		return own;
 	case CAUSE_TIMEOUT:
-		complain("command timed out after %s s; %lu processes killed",
-		    text_double((double)r->args->exec.timeout_ms / 1000), x->killed);
+		complain("command timed out after %s s; %lu process%s killed",
+		    text_double((double)r->args->exec.timeout_ms / 1000), x->killed, x->killed == 1 ? "" : "es");
 		return EXIT_TIMEOUT;
 	case CAUSE_MEMORY:
 		complain("killed: memory limit of the session reached");
@@ -258,7 +258,7 @@ exit_code(const struct run *r)
 		complain("%s", x->error);
 		return x->exit_code > 0 ? own : EXIT_NOT_EXECUTABLE;
 	case CAUSE_CANCELLED:
-		complain("command was cancelled; %lu processes killed", x->killed);
+		complain("command was cancelled; %lu process%s killed", x->killed, x->killed == 1 ? "" : "es");
 		break;
 	}
 	return EXIT_BOXD;

@@ -136,6 +136,16 @@ mount_find(struct mount *m, const char *controller)
 	return is_there;
 }
 
+/* Executed anew, we are in our leaf already: our own cgroup is the one above it. */
+static void
+leave_leaf(char *own)
+{
+	char *last = strrchr(own, '/');
+
+	if (last != NULL && last != own && strcmp(last + 1, CG_LEAF) == 0)
+		*last = '\0';
+}
+
 /* Our own cgroup on the v2 tree, as a directory below the mount. */
 static bool
 own_dir(char *out, size_t size, const struct mount *m)
@@ -241,13 +251,18 @@ find_wanted(struct cg_found *found, const char *wanted, const char *own)
 		found->own_leaf = same_file(wanted, own) && !is_true_root(own);
 }
 
-/* Ours if we have it to ourselves, else, for root, the top of the tree. */
+/*
+ * For root the top of the tree: what lives there is not touched when our service is
+ * restarted.  Else, and in a container, our own cgroup if we have it to ourselves.
+ */
 static void
 find_unified(struct cg_found *found, const struct mount *m, const char *own)
 {
 	struct cg_place *p = &found->unified;
 	long             stranger = own[0] != '\0' ? stranger_in(own) : -1;
 
+	if (geteuid() == 0 && is_true_root(m->point) && take(p, m->point))
+		return;
 	if (stranger == 0 && take(p, own)) {
 		found->own_leaf = !is_true_root(own);
 		return;
@@ -284,6 +299,7 @@ cgfind(struct cg_found *found, const char *wanted)
 	bool has_v2 = mount_find(&m, NULL);
 	if (has_v2 && !own_dir(own, sizeof(own), &m))
 		own[0] = '\0';
+	leave_leaf(own);
 	if (wanted[0] != '\0')
 		find_wanted(found, wanted, own);
 	else if (has_v2)

@@ -22,6 +22,9 @@ struct cg_found {
 	bool            own_leaf;      /* unified.dir is our own cgroup (delegated): move aside before enabling */
 };
 
+/* The cgroup below our own that we move into, because one that hands controllers on may hold no process. */
+#define CG_LEAF "supervisor"
+
 /* wanted: an operator's choice of place on the v2 tree, or "" to look for one. */
 void cgfind(struct cg_found *, const char *wanted);
 

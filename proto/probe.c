@@ -313,7 +313,7 @@ probe_walls(struct walls *w, const struct cg_found *places)
 	}
 	wall_uids(w);
 	wall_limits(w, places);
-	snprintf(w->kill, sizeof(w->kill), "pid namespace of the session");
+	snprintf(w->kill, sizeof(w->kill), "a UTS namespace per command");
 	if (places->unified.dir[0] == '\0')
 		wall_misses(w, "kill cgroups: %s", places->unified.why);
 	else if (probe_by(try_clone_into, true, &p, places))

@@ -14,32 +14,40 @@
 #include "registry.h"
 #include "statefile.h"
 
-/* The session that this directory is the state of; NULL when it must be swept. */
-static struct session *
-adopt(struct house *h, uint64_t id, int dir)
+/* Why this one cannot be taken over; 0 when it can. */
+static int
+check(const struct house *h, uint64_t id, const struct msg_session_state *st, struct err *e)
 {
-	struct buf      bytes = { 0 };
-	struct msg      m;
-	struct err      e = { 0 };
-	struct session *s = NULL;
+	if (st->id != id)
+		return err_set(e, E_PROTO, "its state is that of session %lu", st->id);
+	if (process_start((pid_t)st->init_pid) != st->init_start)
+		return err_set(e, E_NOTFOUND, "its init is gone");
+	if (session_was_spare(st->session))
+		return err_set(e, E_STATE, "it was built ahead and never used");
+	if (registry_find(h->registry, st->session) != NULL)
+		return err_set(e, E_CONFLICT, "another session has its name");
+	return 0;
+}
 
-	if (statefile_read(dir, &bytes, &m, &e) == 0) {
-		const struct msg_session_state *st = m.body;
+/* The session that this directory is the state of, or the sweeping of its rest. */
+static struct session *
+adopt(struct house *h, uint64_t id, int dir, struct err *e)
+{
+	struct buf                      bytes = { 0 };
+	struct msg                      m;
+	struct err                      why = { .text = "it has no state" };
+	int                             found = statefile_read(dir, &bytes, &m, &why);
+	const struct msg_session_state *st = found == 0 ? m.body : NULL;
+	struct session                 *s;
 
-		if (st->id != id)
-			err_set(&e, E_PROTO, "state file is of session %lu", st->id);
-		else if (process_start((pid_t)st->init_pid) != st->init_start)
-			err_set(&e, E_NOTFOUND, "its init is gone");
-		else if (session_was_spare(st->session))
-			err_set(&e, E_STATE, "it was built ahead and never used");
-		else if (registry_find(h->registry, st->session) != NULL)
-			err_set(&e, E_CONFLICT, "another session has its name");
-		else
-			s = session_adopt(h, st, dir, &e);
-		if (s != NULL && h->machine->root)
-			registry_claim(h->registry, (uint32_t)st->uid_base);
+	if (st != NULL && check(h, id, st, &why) == 0) {
+		log_info("session=%lu name=%s found standing", id, st->session);
+		registry_claim(h->registry, (uint32_t)st->uid_base);
+		s = session_adopt(h, st, dir, e);
+	} else {
+		log_info("session=%lu left over and swept: %s", id, why.text);
+		s = session_sweep(h, id, st, dir, e);
 	}
-	log_info("session=%lu %s%s", id, s == NULL ? "left over, swept: " : "found standing", s == NULL ? e.text : "");
 	msg_clear(&m);
 	buf_clear(&bytes);
 	return s;
@@ -56,9 +64,7 @@ take_entry(struct house *h, const char *name, struct err *e)
 	AUTO_FD int dir = openat(h->dirs->sessions, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (dir == -1)
 		return err_sys(e, "open %s/sessions/%s", h->dirs->state, name);
-	struct session *s = adopt(h, id, dir);
-	if (s == NULL)
-		s = session_sweep(h, id, dir, e);
+	struct session *s = adopt(h, id, dir, e);
 	if (s == NULL)
 		return -1;
 	fd_take(&dir);

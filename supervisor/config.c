@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum conf_kind { NUM, REAL, TEXT, BOOL, LEVEL, TIER };
+enum conf_kind { NUM, REAL, TEXT, PATH, BOOL, LEVEL, TIER };
 
 struct option {
 	const char    *name;
 	enum conf_kind kind;
 	size_t         offset;
-	uint64_t       least, most;
+	double         least, most; /* every whole number in the table is exact in a double */
 	const char    *dflt; /* as it would stand in the file */
 	const char    *help;
 };
@@ -35,8 +35,8 @@ set_num(const struct option *o, uint64_t *to, const char *text, struct err *e)
 	unsigned long long v = strtoull(text, &end, 10);
 	if (!isdigit((unsigned char)*text) || *end != '\0' || errno != 0)
 		return err_set(e, E_INVALID, "%s: '%s' is not a whole number", o->name, text);
-	if (v < o->least || v > o->most)
-		return err_set(e, E_INVALID, "%s: %s is not in %lu..%lu", o->name, text, o->least, o->most);
+	if ((double)v < o->least || (double)v > o->most)
+		return err_set(e, E_INVALID, "%s: %s is not in %.0f..%.0f", o->name, text, o->least, o->most);
 	*to = v;
 	return 0;
 }
@@ -49,8 +49,8 @@ set_real(const struct option *o, double *to, const char *text, struct err *e)
 
 	if (*text == '\0' || *end != '\0' || !isfinite(v))
 		return err_set(e, E_INVALID, "%s: '%s' is not a number", o->name, text);
-	if (v <= (double)o->least || v > (double)o->most)
-		return err_set(e, E_INVALID, "%s: %s is not above %lu and up to %lu", o->name, text, o->least, o->most);
+	if (v < o->least || v > o->most)
+		return err_set(e, E_INVALID, "%s: %s is not in %g..%g", o->name, text, o->least, o->most);
 	*to = v;
 	return 0;
 }
@@ -60,8 +60,8 @@ set_text(const struct option *o, char *to, const char *text, struct err *e)
 {
 	size_t n = strlen(text);
 
-	if (n < o->least || n > o->most)
-		return err_set(e, E_INVALID, "%s: %zu characters, must be %lu to %lu", o->name, n, o->least, o->most);
+	if ((double)n < o->least || (double)n > o->most)
+		return err_set(e, E_INVALID, "%s: %zu characters, must be %.0f to %.0f", o->name, n, o->least, o->most);
 	memcpy(to, text, n + 1);
 	return 0;
 }
@@ -107,6 +107,10 @@ option_set(const struct option *o, struct config *c, const char *value, struct e
 		return set_num(o, to, value, e);
 	case REAL:
 		return set_real(o, to, value, e);
+	case PATH:
+		if (*value != '\0' && *value != '/')
+			return err_set(e, E_INVALID, "%s: '%s' is not an absolute path", o->name, value);
+		return set_text(o, to, value, e);
 	case TEXT:
 		return set_text(o, to, value, e);
 	case BOOL:
@@ -126,6 +130,17 @@ config_set(struct config *c, const char *name, const char *value, struct err *e)
 		if (strcmp(options[i].name, name) == 0)
 			return option_set(&options[i], c, value, e);
 	return err_set(e, E_INVALID, "there is no option '%s'", log_escape(name, strlen(name)));
+}
+
+int
+config_check(const struct config *c, struct err *e)
+{
+	uint64_t end = c->uid_base + 65536 * c->max_sessions * 2;
+
+	if (c->gateway_uid >= c->uid_base && c->gateway_uid < end)
+		return err_set(e, E_INVALID, "gateway_uid: %lu is one of the sandboxes' uids (%lu..%lu)", c->gateway_uid,
+		    c->uid_base, end - 1);
+	return 0;
 }
 
 void

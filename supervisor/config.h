@@ -14,6 +14,7 @@
 typedef uint64_t       conf_NUM;
 typedef double         conf_REAL;
 typedef char           conf_TEXT[LIM_PATH + 1];
+typedef char           conf_PATH[LIM_PATH + 1];
 typedef bool           conf_BOOL;
 typedef enum log_level conf_LEVEL;
 typedef enum tier      conf_TIER;
@@ -29,6 +30,9 @@ void config_defaults(struct config *);
 /* -1: the text is "file:line: what is wrong". */
 int config_read(struct config *, const char *path, struct err *);
 int config_parse(struct config *, FILE *, const char *name, struct err *);
+
+/* What no single option can tell. */
+int config_check(const struct config *, struct err *);
 
 /* One option, as on a line of the file. */
 int config_set(struct config *, const char *name, const char *value, struct err *);

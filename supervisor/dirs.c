@@ -24,10 +24,8 @@ choose(char *out, const char *configured, const char *for_root, const char *xdg,
 	const char *base = getenv(xdg);
 	const char *home = getenv("HOME");
 
-	if (*configured == '/')
+	if (*configured != '\0')
 		snprintf(out, PATH_MAX, "%s", configured);
-	else if (*configured != '\0')
-		return err_set(e, E_INVALID, "'%s' is not an absolute path", configured);
 	else if (geteuid() == 0)
 		snprintf(out, PATH_MAX, "%s", for_root);
 	else if (base != NULL && *base == '/')

@@ -39,16 +39,16 @@ move_aside(const char *dir, struct err *e)
 {
 	char leaf[PATH_MAX];
 
-	if (snprintf(leaf, sizeof(leaf), "%s/supervisor", dir) >= PATH_MAX)
+	if (snprintf(leaf, sizeof(leaf), "%s/" CG_LEAF, dir) >= PATH_MAX)
 		return err_set(e, E_SYS, "cgroup path %s is too long", dir);
 	if ((mkdir(leaf, 0755) == -1 && errno != EEXIST) || write_text(leaf, "cgroup.procs", "0") == -1)
 		return err_sys(e, "move into %s", leaf);
 	return 0;
 }
 
-/* Controllers of the v2 tree, as far as it has them, down to our sessions. */
+/* Controllers of the v2 tree, down to our sessions; one that cannot be enabled is not there. */
 static bool
-enable_controllers(const struct cg_found *f, const char *ours)
+enable_controllers(struct cg_found *f, const char *ours)
 {
 	bool any = false;
 
@@ -58,21 +58,22 @@ enable_controllers(const struct cg_found *f, const char *ours)
 		if (!f->v2[k])
 			continue;
 		snprintf(text, sizeof(text), "+%s", cg_name(k));
-		if (write_text(f->unified.dir, "cgroup.subtree_control", text) == 0 &&
-		    write_text(ours, "cgroup.subtree_control", text) == 0)
-			any = true;
-		else
+		f->v2[k] = write_text(f->unified.dir, "cgroup.subtree_control", text) == 0 &&
+		    write_text(ours, "cgroup.subtree_control", text) == 0;
+		if (!f->v2[k])
 			log_warn("cgroup controller=%s on %s cannot be enabled: %s", cg_name(k), ours, strerror(errno));
+		any |= f->v2[k];
 	}
 	return any;
 }
 
 static int
-place_cgroups(struct machine *m, const struct cg_found *f, const char *instance, struct err *e)
+place_cgroups(struct machine *m, struct cg_found *f, const char *instance, struct err *e)
 {
 	if (*f->unified.dir != '\0') {
 		if (f->own_leaf && move_aside(f->unified.dir, e) == -1)
 			return -1;
+		snprintf(m->leaf_of, sizeof(m->leaf_of), "%s", f->own_leaf ? f->unified.dir : "");
 		if (make_instance_dir(m->unified, f->unified.dir, instance, e) == -1)
 			return -1;
 		m->cgroups.v2_limits = enable_controllers(f, m->unified);
@@ -140,19 +141,34 @@ machine_open(struct machine *m, struct dirs *d, const struct config *c, struct e
 	cgfind(&found, c->cgroup_dir);
 	if (*c->cgroup_dir != '\0' && *found.unified.dir == '\0')
 		return err_set(e, E_INVALID, "cgroup_dir: %s", found.unified.why);
+	if (place_cgroups(m, &found, d->instance, e) == -1)
+		return -1;
 	probe_walls(&m->walls, &found);
 	m->isolation = walls_isolation(&m->walls, m->missing);
 	if (probe_userns(&m->barrier) == 0)
 		m->barrier.code = E_NONE;
 	if (judge(m, c, e) == -1)
 		return -1;
-	if (place_cgroups(m, &found, d->instance, e) == -1)
-		return -1;
 	snprintf(path, sizeof(path), "%s/box-init", d->libexec);
 	if ((m->init = memfd_copy_program(path, e)) == -1 || (m->filter = filter_compile(e)) == -1)
 		return -1;
 	d->skeleton = skeleton_build(d->state, e);
 	return d->skeleton == -1 ? -1 : 0;
+}
+
+/* Back into our own cgroup, which must hand no controller on any more for that. */
+static void
+leave_leaf(const char *own)
+{
+	char leaf[PATH_MAX + 16], text[32];
+
+	for (int k = 0; k < CG__COUNT; k++) {
+		snprintf(text, sizeof(text), "-%s", cg_name(k));
+		write_text(own, "cgroup.subtree_control", text);
+	}
+	snprintf(leaf, sizeof(leaf), "%s/" CG_LEAF, own);
+	if (write_text(own, "cgroup.procs", "0") == 0)
+		rmdir(leaf);
 }
 
 void
@@ -163,6 +179,8 @@ machine_tidy(const struct machine *m)
 	for (int k = 0; k < CG__COUNT; k++)
 		if (*m->v1[k] != '\0')
 			rmdir(m->v1[k]);
+	if (*m->leaf_of != '\0')
+		leave_leaf(m->leaf_of);
 }
 
 void

@@ -128,7 +128,9 @@ load_config(struct config *c, const struct options *o, struct err *e)
 		return -1;
 	if (absolute_dir(c, "state_dir", o->state_dir, e) == -1)
 		return -1;
-	return absolute_dir(c, "runtime_dir", o->runtime_dir, e);
+	if (absolute_dir(c, "runtime_dir", o->runtime_dir, e) == -1)
+		return -1;
+	return config_check(c, e);
 }
 
 /* ---- signals --------------------------------------------------------------------------------- */

@@ -17,12 +17,22 @@ request_add(struct requests *all, const struct msg *m)
 }
 
 struct request *
+request_add_orphan(struct requests *all, uint64_t exec)
+{
+	struct request *r = request_add(all, &(struct msg){ .type = MSG_EXEC });
+
+	if (r != NULL)
+		r->exec = exec;
+	return r;
+}
+
+struct request *
 request_find(const struct requests *all, uint64_t conn, uint64_t id)
 {
 	struct request *r;
 
 	TAILQ_FOREACH (r, all, next)
-		if (r->conn == conn && r->id == id)
+		if (conn != 0 && r->conn == conn && r->id == id)
 			return r;
 	return NULL;
 }

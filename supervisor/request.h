@@ -26,6 +26,9 @@ TAILQ_HEAD(requests, request);
 
 /* NULL without memory. */
 struct request *request_add(struct requests *, const struct msg *);
+/* A command of before our time, that runs without a client. */
+struct request *request_add_orphan(struct requests *, uint64_t exec);
+
 struct request *request_find(const struct requests *, uint64_t conn, uint64_t id);
 struct request *request_by_exec(const struct requests *, uint64_t exec);
 size_t          requests_count(const struct requests *, enum msg_type);

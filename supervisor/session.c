@@ -34,6 +34,8 @@ struct session {
 	uint32_t        uid_base;
 	uint64_t        created_ms, last_used_ms;
 	uint64_t        init_pid, build_us, execs, worker_restarts;
+	struct msg_cgroups cgroups; /* where its cgroups are */
+	char              *cgroup_paths[4]; /* owned; of an adopted one, for the above */
 	bool            spare;    /* built ahead, not claimed yet */
 	uint64_t        claim_id; /* the CLAIM that makes it READY, or 0 */
 	char            why[ERR_TEXT]; /* CLOSING: the reason */
@@ -166,7 +168,7 @@ worker_start(struct session *s, enum work work, struct err *e)
 	start.id = s->id;
 	start.session = s->name;
 	start.spec = s->spec;
-	start.cgroups = m->cgroups;
+	start.cgroups = s->cgroups;
 	start.dir = s->dir;
 	start.uid_base = s->uid_base;
 	start.uid_count = m->root ? 65536 : 1;
@@ -357,6 +359,10 @@ on_worker_ready(struct session *s, struct msg *m)
 	if (s->state != STATE_STARTING && s->state != STATE_RESTARTING)
 		return;
 	ev_timer_stop(s->house->loop, &s->patience);
+	for (size_t i = 0; i < ready->execs.n; i++)
+		if (request_by_exec(&s->pending, ready->execs.v[i].exec) == NULL &&
+		    request_add_orphan(&s->pending, ready->execs.v[i].exec) != NULL)
+			s->house->running++;
 	s->init_pid = ready->init_pid;
 	s->build_us = ready->build_us;
 	become_ready(s, s->state == STATE_STARTING ? "ready" : "attached");
@@ -656,6 +662,7 @@ session_new(struct house *h, uint64_t id, const char *name, const struct msg_spe
 	s->id = id;
 	s->spec = *spec;
 	s->dir = dir;
+	s->cgroups = h->machine->cgroups;
 	s->created_ms = s->last_used_ms = now_ms();
 	snprintf(s->name, sizeof(s->name), "%s", name);
 	TAILQ_INIT(&s->pending);
@@ -771,6 +778,20 @@ session_rename(struct session *s, const char *name)
 	snprintf(s->name, sizeof(s->name), "%s", name);
 }
 
+/* Its cgroups are where they were made, wherever ours are now. */
+static void
+keep_cgroups(struct session *s, const struct msg_cgroups *c)
+{
+	const char *const paths[4] = { c->unified, c->memory, c->pids, c->cpu };
+
+	for (size_t i = 0; i < 4; i++)
+		s->cgroup_paths[i] = strdup(paths[i]);
+	s->cgroups = (struct msg_cgroups){
+		.unified = s->cgroup_paths[0], .v2_limits = c->v2_limits, .memory = s->cgroup_paths[1],
+		.pids = s->cgroup_paths[2], .cpu = s->cgroup_paths[3],
+	};
+}
+
 struct session *
 session_adopt(struct house *h, const struct msg_session_state *st, int dir, struct err *e)
 {
@@ -782,13 +803,14 @@ session_adopt(struct house *h, const struct msg_session_state *st, int dir, stru
 	}
 	s->uid_base = (uint32_t)st->uid_base;
 	s->created_ms = st->created_ms;
+	keep_cgroups(s, &st->cgroups);
 	s->state = STATE_RESTARTING;
 	start_again_soon(s);
 	return s;
 }
 
 struct session *
-session_sweep(struct house *h, uint64_t id, int dir, struct err *e)
+session_sweep(struct house *h, uint64_t id, const struct msg_session_state *st, int dir, struct err *e)
 {
 	struct msg_spec spec;
 	char            name[LIM_NAME];
@@ -800,6 +822,8 @@ session_sweep(struct house *h, uint64_t id, int dir, struct err *e)
 		err_set(e, E_SYS, "no memory for a session");
 		return NULL;
 	}
+	if (st != NULL)
+		keep_cgroups(s, &st->cgroups);
 	s->state = STATE_CLOSING;
 	snprintf(s->why, sizeof(s->why), "left by an earlier boxd");
 	start_again_soon(s);
@@ -815,6 +839,8 @@ session_free(struct session *s)
 	while (!TAILQ_EMPTY(&s->pending))
 		request_drop(&s->pending, TAILQ_FIRST(&s->pending));
 	child_close(&s->child);
+	for (size_t i = 0; i < 4; i++)
+		free(s->cgroup_paths[i]);
 	fd_close(&s->dir);
 	free(s);
 }

@@ -38,8 +38,8 @@ void session_rename(struct session *, const char *name);
 /* Take over one that an earlier boxd left standing. */
 struct session *session_adopt(struct house *, const struct msg_session_state *, int dir, struct err *);
 
-/* Remove what an earlier boxd left of one. */
-struct session *session_sweep(struct house *, uint64_t id, int dir, struct err *);
+/* Remove what an earlier boxd left of one; its state, if it got as far as that. */
+struct session *session_sweep(struct house *, uint64_t id, const struct msg_session_state *, int dir, struct err *);
 
 /* Was that the name of a sandbox built ahead?  Nobody misses those. */
 bool session_was_spare(const char *name);

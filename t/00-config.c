@@ -56,9 +56,10 @@ refuses_what_is_wrong(void)
 	refuses("max_sessions = 0", "file:1: max_sessions: 0 is not in 1..5000");
 	refuses("max_sessions = 99999999999999999999999", "file:1: max_sessions: '99999999999999999999999' is not a whole number");
 	refuses("cpus = nan", "file:1: cpus: 'nan' is not a number");
-	refuses("cpus = 0", "file:1: cpus: 0 is not above 0 and up to 1024");
+	refuses("cpus = 0", "file:1: cpus: 0 is not in 0.01..1024");
 	refuses("log_level = loud", "file:1: log_level: 'loud' should be error, warn, info or debug");
 	refuses("require = none", "file:1: require: 'none' should be reduced or full");
+	refuses("state_dir = here", "file:1: state_dir: 'here' is not an absolute path");
 	refuses("\033[2J = 1", "file:1: there is no option '\\x1b[2J'");
 	refuses("max_sessions = 5\nmax_sessions = six", "file:2: max_sessions: 'six' is not a whole number");
 }

@@ -146,9 +146,14 @@ build_start(struct worker *w, struct msg *m, struct err *e)
 }
 
 static int
-ready(struct worker *w, struct err *e)
+ready(struct worker *w, const struct msg_attached *found, struct err *e)
 {
 	struct msg_worker_ready told = { .init_pid = (uint64_t)w->box.pid, .build_us = w->about.build_us };
+
+	if (found != NULL) {
+		told.execs.n = found->execs.n;
+		told.execs.v = found->execs.v;
+	}
 
 	ev_timer_stop(w->loop, &w->deadline);
 	w->state = READY;
@@ -166,7 +171,7 @@ build_done(struct worker *w, struct err *e)
 	w->about.init_start = process_start(w->box.pid);
 	if (statefile_write(AT_FDCWD, &w->about, e) == -1)
 		return -1;
-	return ready(w, e);
+	return ready(w, NULL, e);
 }
 
 int
@@ -268,8 +273,8 @@ build_attached(struct worker *w, struct msg *m, struct err *e)
 		return err_set(e, m->error.code, "attach to init: %s", m->error.text);
 	if (msg_expect(m, MSG_ATTACHED, e) == -1)
 		return -1;
-	exec_keep_only(w, m->body);
-	return ready(w, e);
+	exec_match(w, m->body);
+	return ready(w, m->body, e);
 }
 
 int

@@ -91,20 +91,27 @@ static int (*const limit_v1[CG__COUNT])(int, const struct msg_spec *, struct err
 	[CG_CPU] = limit_v1_cpu,
 };
 
+/* A controller that is not there has no files; the supervisor has said so at start. */
+static int
+set_v2(int dir, const char *file, const char *text, struct err *e)
+{
+	if (write_file(dir, file, text) == -1 && errno != ENOENT)
+		return err_sys(e, "set %s to '%s'", file, text);
+	return 0;
+}
+
 static int
 limit_v2(int dir, const struct msg_spec *s, struct err *e)
 {
-	char cpu[64];
+	char memory[32], pids[32], cpu[64];
 
-	if (set_limit(dir, "memory.max", s->memory_mb * MIB, e) == -1 ||
-	    set_limit(dir, "pids.max", pids_with_init(s), e) == -1)
-		return -1;
-	if (set_limit(dir, "memory.swap.max", 0, e) == -1 && errno != ENOENT) /* ENOENT: no swap in this kernel */
-		return -1;
+	snprintf(memory, sizeof(memory), "%lu", s->memory_mb * MIB);
+	snprintf(pids, sizeof(pids), "%lu", pids_with_init(s));
 	snprintf(cpu, sizeof(cpu), "%lu %d", cpu_quota_us(s), CPU_PERIOD_US);
-	if (write_file(dir, "cpu.max", cpu) == -1)
-		return err_sys(e, "set cpu.max to '%s'", cpu);
-	return 0;
+	if (set_v2(dir, "memory.max", memory, e) == -1 || set_v2(dir, "memory.swap.max", "0", e) == -1 ||
+	    set_v2(dir, "pids.max", pids, e) == -1)
+		return -1;
+	return set_v2(dir, "cpu.max", cpu, e);
 }
 
 /* ---- directories ---------------------------------------------------------- */

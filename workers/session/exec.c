@@ -322,9 +322,13 @@ is_listed(const struct msg_attached *a, uint64_t id)
 	return false;
 }
 
-/* Init has never heard of the others: their worker died before it could ask. */
+/*
+ * What is awaited and what init has: init has never heard of a command whose worker
+ * died before it could ask; and after a crash of the supervisor nobody awaits those
+ * that run, but they must be known to be counted and released.
+ */
 void
-exec_keep_only(struct worker *w, const struct msg_attached *a)
+exec_match(struct worker *w, const struct msg_attached *a)
 {
 	struct exec *x = LIST_FIRST(&w->execs), *next;
 	struct err   why, ignored;
@@ -337,6 +341,9 @@ exec_keep_only(struct worker *w, const struct msg_attached *a)
 		link_fail(w->up, x->id, 0, &why, &ignored);
 		exec_drop(w, x, true);
 	}
+	for (size_t i = 0; i < a->execs.n; i++)
+		if (exec_find(w, a->execs.v[i].exec) == NULL)
+			exec_resume(w, a->execs.v[i].exec);
 }
 
 void

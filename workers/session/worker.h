@@ -69,7 +69,7 @@ void teardown_init_gone(struct worker *);
 /* ---- exec.c: commands ---- */
 int  exec_start(struct worker *, struct msg *, struct err *);
 int  exec_cancel(struct worker *, struct msg *, struct err *);
-void exec_keep_only(struct worker *, const struct msg_attached *);
+void exec_match(struct worker *, const struct msg_attached *);
 void exec_resume(struct worker *, uint64_t id);
 void exec_result(struct worker *, struct msg *);
 int  exec_output(struct worker *, const struct msg_output *, struct err *);
