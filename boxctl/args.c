@@ -47,8 +47,8 @@ number(const char *text, double *out, const char **rest, struct err *e)
 static int
 whole(enum msg_type t, const char *field, const char *text, uint64_t *out, struct err *e)
 {
-	const char *rest;
-	double      v;
+	const char *rest = "";
+	double      v = 0;
 
 	if (number(text, &v, &rest, e) == -1)
 		return -1;
@@ -64,17 +64,20 @@ whole(enum msg_type t, const char *field, const char *text, uint64_t *out, struc
 static int
 megabytes(const char *field, const char *text, uint64_t *out, struct err *e)
 {
-	const char *rest;
-	double      v;
+	const char *rest = "";
+	double      v = 0;
 
 	if (number(text, &v, &rest, e) == -1)
 		return -1;
 	switch (*rest) {
-	case 'T': case 't':
+	case 'T':
+	case 't':
 		v *= 1024; /* fall through */
-	case 'G': case 'g':
+	case 'G':
+	case 'g':
 		v *= 1024; /* fall through */
-	case 'M': case 'm':
+	case 'M':
+	case 'm':
 		rest++;
 	}
 	if (rest[0] != '\0' && strcmp(rest, "B") != 0 && strcmp(rest, "iB") != 0)
@@ -144,7 +147,7 @@ set_workspace(struct args *a, const char *v, struct err *e)
 static int
 set_cpus(struct args *a, const char *v, struct err *e)
 {
-	const char *rest;
+	const char *rest = "";
 
 	if (number(v, &a->spec.cpus, &rest, e) == -1)
 		return -1;
@@ -168,7 +171,7 @@ set_idle(struct args *a, const char *v, struct err *e)
 static int
 set_network(struct args *a, const char *v, struct err *e)
 {
-	int which;
+	int which = 0;
 
 	if (one_of(MSG_SPEC, "network", v, &which, e) == -1)
 		return -1;
@@ -179,7 +182,7 @@ set_network(struct args *a, const char *v, struct err *e)
 static int
 set_on_timeout(struct args *a, const char *v, struct err *e)
 {
-	int which;
+	int which = 0;
 
 	if (one_of(MSG_EXEC, "on_timeout", v, &which, e) == -1)
 		return -1;
@@ -190,13 +193,14 @@ set_on_timeout(struct args *a, const char *v, struct err *e)
 static int
 set_timeout(struct args *a, const char *v, struct err *e)
 {
-	const char *rest;
+	const char *rest = "";
 	double      sec;
 
 	if (number(v, &sec, &rest, e) == -1)
 		return -1;
 	if (*rest != '\0' || sec < 0 || sec * 1000 > (double)LIM_TIMEOUT_MS)
-		return err_set(e, E_INVALID, "'%s' is not a number of seconds up to %lu", text_safe(v), LIM_TIMEOUT_MS / 1000);
+		return err_set(
+		    e, E_INVALID, "'%s' is not a number of seconds up to %lu", text_safe(v), LIM_TIMEOUT_MS / 1000);
 	a->exec.timeout_ms = (uint64_t)ceil(sec * 1000); /* a tiny time is not no timeout */
 	return 0;
 }
@@ -256,8 +260,7 @@ set_env(struct args *a, const char *v, struct err *e)
 
 /* Flags: each sets one thing, and cannot fail. */
 #define FLAG(f, target)                                            \
-	static int                                                 \
-	f(struct args *a, const char *v, struct err *e)            \
+	static int f(struct args *a, const char *v, struct err *e) \
 	{                                                          \
 		(void)v;                                           \
 		(void)e;                                           \
@@ -275,56 +278,43 @@ FLAG(set_names_only, names_only)
 
 /* ---- the tables ---- */
 
-#define END_OF_TABLE { 0, NULL, NULL, NULL, NULL }
+#define END_OF_TABLE                      \
+	{                                 \
+		0, NULL, NULL, NULL, NULL \
+	}
 
-const struct opt global_options[] = {
-	{ 'V', "version", NULL, "print the version", set_version },
-	END_OF_TABLE
-};
+const struct opt global_options[] = { { 'V', "version", NULL, "print the version", set_version }, END_OF_TABLE };
 
-const struct opt common_options[] = {
-	{ 'o', "output", "FORMAT", "table (default) or json", set_output },
+const struct opt common_options[] = { { 'o', "output", "FORMAT", "table (default) or json", set_output },
 	{ 0, "socket", "PATH", "where boxd listens; also $BOXD_SOCKET", set_socket },
-	{ 'h', "help", NULL, "print this help", set_help },
-	END_OF_TABLE
-};
+	{ 'h', "help", NULL, "print this help", set_help }, END_OF_TABLE };
 
 const struct opt create_options[] = {
-	{ 0, "name", "NAME", "name of the session; boxd makes one if not given", set_name },
-	END_OF_TABLE
+	{ 0, "name", "NAME", "name of the session; boxd makes one if not given", set_name }, END_OF_TABLE
 };
 
-const struct opt spec_options[] = {
-	{ 0, "memory", "SIZE", "memory limit: 512 (MB), 512M, 2G", set_memory },
+const struct opt spec_options[] = { { 0, "memory", "SIZE", "memory limit: 512 (MB), 512M, 2G", set_memory },
 	{ 0, "cpus", "N", "cpu limit in cores, such as 0.5", set_cpus },
 	{ 0, "pids", "N", "most processes and threads", set_pids },
 	{ 0, "workspace-size", "SIZE", "size of the private /workspace", set_workspace },
 	{ 0, "persistent", NULL, "never end it for being idle", set_persistent },
 	{ 0, "idle", "SECONDS", "end it after so long without a command", set_idle },
-	{ 0, "network", "off|on", "off (default): loopback only", set_network },
-	END_OF_TABLE
-};
+	{ 0, "network", "off|on", "off (default): loopback only", set_network }, END_OF_TABLE };
 
-const struct opt exec_options[] = {
-	{ 'e', "env", "NAME[=VALUE]", "set a variable; without a value, pass our own", set_env },
+const struct opt exec_options[] = { { 'e', "env", "NAME[=VALUE]", "set a variable; without a value, pass our own",
+					set_env },
 	{ 'w', "workdir", "DIR", "directory to run in; made if missing", set_workdir },
 	{ 't', "timeout", "SECONDS", "then kill the command; fractions allowed (default: none)", set_timeout },
 	{ 'i', "stdin", NULL, "send our standard input, up to 16 MiB", set_stdin },
 	{ 'c', "command", "STRING", "run STRING by 'sh -lc' instead of CMD", set_command },
 	{ 0, "on-timeout", "keep|drop", "drop: delete the session on timeout", set_on_timeout },
-	{ 0, "no-stream", NULL, "print the output after the command's end", set_buffered },
-	END_OF_TABLE
-};
+	{ 0, "no-stream", NULL, "print the output after the command's end", set_buffered }, END_OF_TABLE };
 
-const struct opt rm_options[] = {
-	{ 'f', "force", NULL, "a session that is not there is no error", set_force },
-	END_OF_TABLE
-};
+const struct opt rm_options[] = { { 'f', "force", NULL, "a session that is not there is no error", set_force },
+	END_OF_TABLE };
 
-const struct opt ps_options[] = {
-	{ 0, "names", NULL, NULL, set_names_only }, /* for completion */
-	END_OF_TABLE
-};
+const struct opt ps_options[] = { { 0, "names", NULL, NULL, set_names_only }, /* for completion */
+	END_OF_TABLE };
 
 /* ---- parsing ---- */
 
@@ -410,7 +400,8 @@ parse_short(struct args *a, const struct opt *const groups[OPT_GROUPS], char **a
 }
 
 int
-args_parse(struct args *a, const struct opt *const groups[OPT_GROUPS], size_t mixed, int argc, char **argv, struct err *e)
+args_parse(
+    struct args *a, const struct opt *const groups[OPT_GROUPS], size_t mixed, int argc, char **argv, struct err *e)
 {
 	int i = 0;
 
@@ -455,7 +446,8 @@ args_print_options(const struct opt *o)
 			continue;
 		if (o->letter != 0)
 			snprintf(letter, sizeof(letter), "-%c, ", o->letter);
-		snprintf(left, sizeof(left), "%s--%s%s%s", letter, o->name, o->arg != NULL ? " " : "", o->arg != NULL ? o->arg : "");
+		snprintf(left, sizeof(left), "%s--%s%s%s", letter, o->name, o->arg != NULL ? " " : "",
+		    o->arg != NULL ? o->arg : "");
 		printf("  %-28s %s\n", left, o->help);
 	}
 }

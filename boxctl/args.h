@@ -40,7 +40,7 @@ struct opt {
 	const char *name;   /* NULL ends a table */
 	const char *arg;    /* what its value is called; NULL: it takes none */
 	const char *help;   /* NULL: not shown */
-	int       (*set)(struct args *, const char *value, struct err *);
+	int (*set)(struct args *, const char *value, struct err *);
 };
 
 enum { OPT_GROUPS = 4 };
@@ -56,7 +56,8 @@ void args_clear(struct args *);
  * next word on, or behind "--", nothing is an option any more.  The number of argv
  * entries used up, or -1: the text names the option.
  */
-int args_parse(struct args *, const struct opt *const groups[OPT_GROUPS], size_t mixed, int argc, char **argv, struct err *);
+int args_parse(
+    struct args *, const struct opt *const groups[OPT_GROUPS], size_t mixed, int argc, char **argv, struct err *);
 
 /* The options as --help shows them. */
 void args_print_options(const struct opt *);

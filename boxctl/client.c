@@ -39,7 +39,8 @@ client_default_path(void)
 	if (runtime != NULL && runtime[0] != '\0')
 		snprintf(path, sizeof(path), "%s/boxd/boxd.sock", runtime);
 	else /* where an ordinary user's boxd goes then */
-		snprintf(path, sizeof(path), "%s/.local/state/boxd/run/boxd.sock", getenv("HOME") ? getenv("HOME") : "");
+		snprintf(
+		    path, sizeof(path), "%s/.local/state/boxd/run/boxd.sock", getenv("HOME") ? getenv("HOME") : "");
 	return access(path, F_OK) == 0 ? path : SYSTEM_SOCKET;
 }
 
@@ -50,12 +51,14 @@ say_owner(char *out, size_t size, const char *path)
 	struct stat st;
 
 	if (stat(path, &st) == -1) {
-		snprintf(out, size, "its directory is closed to uid %u: run boxctl as root or as the user who runs boxd",
+		snprintf(out, size,
+		    "its directory is closed to uid %u: run boxctl as root or as the user who runs boxd",
 		    (unsigned)geteuid());
 		return;
 	}
 	struct group *g = getgrgid(st.st_gid);
-	snprintf(out, size, "it belongs to uid %u and group %s (%u), mode %04o, and you are uid %u: "
+	snprintf(out, size,
+	    "it belongs to uid %u and group %s (%u), mode %04o, and you are uid %u: "
 	    "join that group, or run boxctl as that user",
 	    (unsigned)st.st_uid, g != NULL ? g->gr_name : "?", (unsigned)st.st_gid, (unsigned)st.st_mode & 07777U,
 	    (unsigned)geteuid());
@@ -66,7 +69,7 @@ unreachable(const char *path, struct err *e)
 {
 	int  reason = errno;
 	char remedy[512] = "is boxd running? Start it with 'systemctl start boxd', or 'make run' in its source tree; "
-	                   "another socket is named by --socket or $BOXD_SOCKET";
+			   "another socket is named by --socket or $BOXD_SOCKET";
 
 	if (reason == EACCES || reason == EPERM)
 		say_owner(remedy, sizeof(remedy), path);
@@ -241,7 +244,8 @@ client_send(struct client *c, enum msg_type t, const void *body, uint64_t *id, s
 	int           r = msg_encode(&p, t, mine, 0, body, e);
 
 	if (r == 0 && p.bytes.len > LIM_MESSAGE)
-		r = err_set(e, E_INVALID, "the request is %zu bytes long, over the maximum %lu", p.bytes.len, LIM_MESSAGE);
+		r = err_set(
+		    e, E_INVALID, "the request is %zu bytes long, over the maximum %lu", p.bytes.len, LIM_MESSAGE);
 	if (r == 0)
 		r = send_all(c, p.bytes.data, p.bytes.len, e);
 	packet_clear(&p);

@@ -14,10 +14,10 @@
 struct client {
 	int               fd; /* owned; non-blocking */
 	uint64_t          next_id;
-	struct buf        in;   /* owned; what was received */
-	size_t            at;   /* start of the message not yet taken */
-	struct mp_scan    scan; /* how far it is understood */
-	bool              broken; /* the connection, not the request, has failed */
+	struct buf        in;        /* owned; what was received */
+	size_t            at;        /* start of the message not yet taken */
+	struct mp_scan    scan;      /* how far it is understood */
+	bool              broken;    /* the connection, not the request, has failed */
 	struct interrupt *interrupt; /* borrowed; NULL: signals do what they always do */
 	unsigned          patience;  /* so many signals end the wait for a reply */
 };

@@ -9,10 +9,10 @@
 
 enum {
 	EXIT_OK = 0,
-	EXIT_REFUSED = 1,   /* boxd answered with an error */
+	EXIT_REFUSED = 1, /* boxd answered with an error */
 	EXIT_USAGE = 2,
 	EXIT_TIMEOUT = 124,
-	EXIT_BOXD = 125,    /* boxd, or the way to it, failed */
+	EXIT_BOXD = 125, /* boxd, or the way to it, failed */
 	EXIT_NOT_EXECUTABLE = 126,
 };
 
@@ -23,9 +23,9 @@ struct cmd {
 	const char       *summary;
 	const char       *examples;
 	const struct opt *options[OPT_GROUPS];
-	size_t            mixed; /* words among which options may stand, see args_parse */
+	size_t            mixed;       /* words among which options may stand, see args_parse */
 	size_t            least, most; /* words */
-	int             (*run)(const struct args *);
+	int (*run)(const struct args *);
 };
 
 extern const struct cmd commands[]; /* name NULL behind the last */

@@ -80,7 +80,8 @@ static void
 print_json(const struct args *a, const struct probe *probes, size_t n, const struct msg_isolation *here,
     const struct msg_status_result *daemon, const struct err *why)
 {
-	struct json_object *o = json_object_new_object(), *rows = json_object_new_array(), *there = json_object_new_object();
+	struct json_object *o = json_object_new_object(), *rows = json_object_new_array(),
+			   *there = json_object_new_object();
 
 	for (size_t i = 0; i < n; i++)
 		json_object_array_add(rows, json_probe(&probes[i]));

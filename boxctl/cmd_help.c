@@ -19,7 +19,8 @@ help_overview(void)
 void
 help_print(const struct cmd *c)
 {
-	printf("boxctl %s: %s\n\nusage: boxctl %s%s%s\n", c->name, c->summary, c->name, c->usage[0] != '\0' ? " " : "", c->usage);
+	printf("boxctl %s: %s\n\nusage: boxctl %s%s%s\n", c->name, c->summary, c->name, c->usage[0] != '\0' ? " " : "",
+	    c->usage);
 	if (c->alias != NULL)
 		printf("alias: %s\n", c->alias);
 	printf("\noptions:\n");

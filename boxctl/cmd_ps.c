@@ -23,7 +23,17 @@ static void
 print_table(const struct msg_session_list *list)
 {
 	static const char *const heads[] = {
-		"SESSION", "STATE", "AGE", "IDLE", "RUNNING", "EXECS", "MEM", "CPUS", "PIDS", "TIER", NULL,
+		"SESSION",
+		"STATE",
+		"AGE",
+		"IDLE",
+		"RUNNING",
+		"EXECS",
+		"MEM",
+		"CPUS",
+		"PIDS",
+		"TIER",
+		NULL,
 	};
 	struct table *t = table_open(heads);
 

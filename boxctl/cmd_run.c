@@ -38,8 +38,7 @@ create(struct client *c, const struct args *a, const char *name)
  * A session outlives the connection it was made on, so a new one will do.  The
  * signals that have ended the command do not end this; one more does.
  */
-static void
-delete(struct client *c, const struct args *a, const char *name)
+static void delete (struct client *c, const struct args *a, const char *name)
 {
 	struct msg_delete ask = { .session = name };
 	struct interrupt *in = c->interrupt;
@@ -75,7 +74,7 @@ create_run_delete(struct client *c, const struct args *a, const struct buf *inpu
 		code = 128 + in->signal;
 	else if (code == EXIT_OK)
 		code = exec_run(c, a, name, a->v, a->n, input);
-	delete(c, a, name);
+	delete (c, a, name);
 	return in->count > 0 ? 128 + in->signal : code;
 }
 

@@ -30,17 +30,17 @@
 enum { INTERRUPTED_MS = 10000 }; /* after a signal, for the command's end to come */
 
 struct run {
-	struct client               *client;
-	const struct args           *args;
-	uint64_t                     call;      /* id of the exec request */
-	bool                         cancelled; /* by us */
-	bool                         ended;     /* its result, or the failure, is known */
-	bool                         failed;
-	struct err                   why;
-	struct msg                   reply;
-	bool                         has_reply; /* msg_clear is due */
-	const struct msg_exec_result *result;   /* in reply */
-	struct sink                  sinks[2]; /* by enum stream */
+	struct client                *client;
+	const struct args            *args;
+	uint64_t                      call;      /* id of the exec request */
+	bool                          cancelled; /* by us */
+	bool                          ended;     /* its result, or the failure, is known */
+	bool                          failed;
+	struct err                    why;
+	struct msg                    reply;
+	bool                          has_reply; /* msg_clear is due */
+	const struct msg_exec_result *result;    /* in reply */
+	struct sink                   sinks[2];  /* by enum stream */
 };
 
 /* Is there a command, and only one? */
@@ -67,7 +67,8 @@ read_stdin(const struct args *a, struct buf *bytes, struct err *e)
 			return err_sys(e, "read standard input");
 		bytes->len += n > 0 ? (size_t)n : 0;
 		if (bytes->len > LIM_STDIN)
-			return err_set(e, E_INVALID, "standard input is over %s; nothing was run", text_size(LIM_STDIN));
+			return err_set(
+			    e, E_INVALID, "standard input is over %s; nothing was run", text_size(LIM_STDIN));
 	}
 	return 0;
 }
@@ -225,7 +226,8 @@ has_lost_output(const struct run *r)
 		if (r->args->json || s->got >= wrote[i])
 			continue;
 		if (r->args->buffered)
-			complain("%s: only the first %s of %s were kept", s->name, text_size(s->got), text_size(wrote[i]));
+			complain(
+			    "%s: only the first %s of %s were kept", s->name, text_size(s->got), text_size(wrote[i]));
 		else
 			complain("%s: output was lost: %lu of %lu bytes", s->name, wrote[i] - s->got, wrote[i]);
 		lost = !r->args->buffered;
@@ -314,7 +316,8 @@ ask_for(struct msg_exec *ask, const struct args *a, const char **words, size_t n
 }
 
 int
-exec_run(struct client *c, const struct args *a, const char *session, const char **words, size_t n, const struct buf *input)
+exec_run(
+    struct client *c, const struct args *a, const char *session, const char **words, size_t n, const struct buf *input)
 {
 	struct run      r = { .client = c, .args = a };
 	struct msg_exec ask;
@@ -350,7 +353,8 @@ exec_prepared(const struct args *a, const char *command, const char **words, siz
 
 	if (check(a, words, n, &e) == -1)
 		return usage_error(command, &e);
-	if (read_stdin(a, &input, &e) == -1 || client_open(&c, cmd_socket(a), &e) == -1 || interrupt_open(&in, &e) == -1)
+	if (read_stdin(a, &input, &e) == -1 || client_open(&c, cmd_socket(a), &e) == -1 ||
+	    interrupt_open(&in, &e) == -1)
 		complain("%s", e.text);
 	else {
 		c.interrupt = &in;

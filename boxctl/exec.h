@@ -17,7 +17,7 @@ int exec_prepared(const struct args *, const char *command, const char **words, 
     int (*work)(struct client *, const struct args *, const struct buf *input));
 
 /* Run it, show its output, say what there is to say; the exit code. */
-int exec_run(struct client *, const struct args *, const char *session, const char **words, size_t n,
-    const struct buf *input);
+int exec_run(
+    struct client *, const struct args *, const char *session, const char **words, size_t n, const struct buf *input);
 
 #endif

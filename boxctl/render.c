@@ -129,8 +129,8 @@ void
 render_print_json(struct json_object *o)
 {
 	size_t      n;
-	const char *text = json_object_to_json_string_length(o,
-	    JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE, &n);
+	const char *text = json_object_to_json_string_length(
+	    o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE, &n);
 
 	fwrite(text, 1, n, stdout);
 	putchar('\n');
@@ -148,7 +148,8 @@ unit_of(const struct field *f, size_t *stem)
 	static const struct {
 		const char *suffix;
 		enum unit   unit;
-	} units[] = { { "_bytes", SIZE_B }, { "_mb", SIZE_MB }, { "_us", TIME_US }, { "_ms", TIME_MS }, { "_sec", TIME_S } };
+	} units[] = { { "_bytes", SIZE_B }, { "_mb", SIZE_MB }, { "_us", TIME_US }, { "_ms", TIME_MS },
+		{ "_sec", TIME_S } };
 	size_t n = strlen(f->name);
 
 	*stem = n;

@@ -27,7 +27,8 @@ int
 sink_push(struct sink *s, uint64_t offset, const struct blob *b, struct err *e)
 {
 	if (offset > s->got)
-		return err_set(e, E_PROTO, "%s: output was lost: %lu bytes at offset %lu", s->name, offset - s->got, s->got);
+		return err_set(
+		    e, E_PROTO, "%s: output was lost: %lu bytes at offset %lu", s->name, offset - s->got, s->got);
 	if (offset < s->got)
 		return err_set(e, E_PROTO, "%s: output at offset %lu came twice", s->name, offset);
 	s->got += b->len;

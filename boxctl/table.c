@@ -35,7 +35,9 @@ colour_wanted(void)
 const char *
 colour_on(enum colour c)
 {
-	static const char *const codes[] = { [PLAIN] = "", [GREEN] = "\033[32m", [YELLOW] = "\033[33m", [RED] = "\033[31m" };
+	static const char *const codes[] = {
+		[PLAIN] = "", [GREEN] = "\033[32m", [YELLOW] = "\033[33m", [RED] = "\033[31m"
+	};
 
 	return colour_wanted() ? codes[c] : "";
 }
@@ -119,7 +121,8 @@ table_print(const struct table *t)
 		const struct cell *cell = &t->cells[i];
 		size_t             c = i % t->width;
 
-		print_cell(cell->text != NULL ? cell->text : "", cell->columns, widths[c], c + 1 == t->width, cell->colour);
+		print_cell(
+		    cell->text != NULL ? cell->text : "", cell->columns, widths[c], c + 1 == t->width, cell->colour);
 	}
 	free(widths);
 }

@@ -29,7 +29,7 @@ buf_reserve(struct buf *b, size_t n)
 		return -1;
 	}
 	b->data = p;
-	b->cap  = cap;
+	b->cap = cap;
 	return 0;
 }
 

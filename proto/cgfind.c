@@ -33,8 +33,7 @@ cg_name(enum cg_controller c)
 	return c < CG__COUNT ? names[c] : "?";
 }
 
-static void __attribute__((format(printf, 2, 3)))
-barred(struct cg_place *p, const char *fmt, ...)
+static void __attribute__((format(printf, 2, 3))) barred(struct cg_place *p, const char *fmt, ...)
 {
 	va_list ap;
 

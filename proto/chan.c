@@ -166,7 +166,7 @@ chan_recv(int fd, struct chan_in *in, struct msg *m, unsigned from, struct err *
 			close(fds[--nfds]);
 		return 2;
 	}
-	bool   spilled = n == 1 && in->bytes[0] == SPILLED && nfds > 0;
+	bool spilled = n == 1 && in->bytes[0] == SPILLED && nfds > 0;
 	if ((h.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || nfds > LIM_PACKET_FDS + (size_t)spilled) {
 		while (nfds > 0)
 			close(fds[--nfds]);

@@ -199,7 +199,10 @@ get_enum(struct dec *d, const struct field *f, const msgpack_object *o, int *out
 			return 0;
 		}
 		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s'%s'",
-		    i == 0 ? "" : f->names[i + 1] == NULL ? " or " : ", ", f->names[i]);
+		    i == 0                    ? ""
+		    : f->names[i + 1] == NULL ? " or "
+					      : ", ",
+		    f->names[i]);
 	}
 	return err_set(d->e, E_INVALID, "'%s' should be %s", log_escape(o->via.str.ptr, o->via.str.size), list);
 }

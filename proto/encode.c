@@ -201,7 +201,8 @@ enc_end(struct enc *c, uint64_t conn)
 	if (c->p->bytes.failed)
 		return err_set(c->e, E_SYS, "no memory for a message");
 	if (c->p->bytes.len > LIM_MESSAGE && !c->p->stream)
-		return err_set(c->e, E_PROTO, "a message of %zu bytes is over the maximum %lu", c->p->bytes.len, LIM_MESSAGE);
+		return err_set(
+		    c->e, E_PROTO, "a message of %zu bytes is over the maximum %lu", c->p->bytes.len, LIM_MESSAGE);
 	return 0;
 }
 

@@ -21,8 +21,7 @@ put(struct err *e, size_t used, const char *fmt, va_list ap)
 		memcpy(e->text + sizeof(e->text) - 4, "...", 4);
 }
 
-static void __attribute__((format(printf, 2, 3)))
-add(struct err *e, const char *fmt, ...)
+static void __attribute__((format(printf, 2, 3))) add(struct err *e, const char *fmt, ...)
 {
 	va_list ap;
 

@@ -11,7 +11,7 @@ static const double LATER_SEC = 0.01;
 
 struct queued {
 	STAILQ_ENTRY(queued) next;
-	struct packet        packet;
+	struct packet packet;
 };
 
 struct link {
@@ -23,10 +23,10 @@ struct link {
 	ev_io                  reading; /* runs unless paused or gone */
 	ev_io                  writing; /* runs while the queue is not empty, */
 	ev_timer               later;   /* or this, when waiting for the socket would not help */
-	STAILQ_HEAD(, queued)  queue;
-	size_t                 queued;
-	bool                   gone;   /* on_gone has been called */
-	bool                  *closed; /* set by link_close while a callback of ours is running */
+	STAILQ_HEAD(, queued) queue;
+	size_t queued;
+	bool   gone;   /* on_gone has been called */
+	bool  *closed; /* set by link_close while a callback of ours is running */
 };
 
 /* Every link of the loop receives here: a message is handled before the next is read. */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 enum {
-	LINE = 2048,  /* under PIPE_BUF, so a pipe takes a line whole or not at all */
+	LINE = 2048, /* under PIPE_BUF, so a pipe takes a line whole or not at all */
 	ESCAPED = 256,
 	ESCAPE_RING = 4,
 };
@@ -20,8 +20,8 @@ static const struct {
 	int         syslog;
 } levels[] = {
 	[LOG_ERROR] = { "error", 3 },
-	[LOG_WARN]  = { "warn", 4 },
-	[LOG_INFO]  = { "info", 6 },
+	[LOG_WARN] = { "warn", 4 },
+	[LOG_INFO] = { "info", 6 },
 	[LOG_DEBUG] = { "debug", 7 },
 };
 
@@ -32,7 +32,7 @@ static unsigned long  dropped;
 void
 log_init(const char *who, enum log_level most)
 {
-	program   = who;
+	program = who;
 	threshold = most;
 }
 
@@ -61,8 +61,8 @@ line_head(char *line, size_t size, enum log_level level)
 	clock_gettime(CLOCK_REALTIME, &now);
 	gmtime_r(&now.tv_sec, &utc);
 	strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S", &utc);
-	return (size_t)snprintf(line, size, "%s.%03ldZ %s %s: ", stamp, now.tv_nsec / 1000000,
-	    program, levels[level].name);
+	return (size_t)snprintf(
+	    line, size, "%s.%03ldZ %s %s: ", stamp, now.tv_nsec / 1000000, program, levels[level].name);
 }
 
 static void

@@ -12,14 +12,14 @@
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG, LOG__COUNT };
 
 /* Who speaks, and from which level on.  The name is kept by reference. */
-void log_init(const char *program, enum log_level most);
+void           log_init(const char *program, enum log_level most);
 enum log_level log_threshold(void);
 
 void log_at(enum log_level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #define log_error(...) log_at(LOG_ERROR, __VA_ARGS__)
-#define log_warn(...)  log_at(LOG_WARN, __VA_ARGS__)
-#define log_info(...)  log_at(LOG_INFO, __VA_ARGS__)
+#define log_warn(...) log_at(LOG_WARN, __VA_ARGS__)
+#define log_info(...) log_at(LOG_INFO, __VA_ARGS__)
 #define log_debug(...) log_at(LOG_DEBUG, __VA_ARGS__)
 
 const char *log_level_name(enum log_level);

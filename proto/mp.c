@@ -5,15 +5,16 @@
 /* What a first byte promises: bytes of length field, bytes of body, values inside. */
 struct head {
 	bool     bad;
-	unsigned len_bytes;  /* width of the length field behind the first byte */
-	uint64_t extra;      /* fixed body bytes (after a length field: ext's type byte) */
-	uint64_t values;     /* a fix-container's elements */
-	unsigned per_value;  /* a length field counts: 0 bytes, 1 values, 2 pairs */
+	unsigned len_bytes; /* width of the length field behind the first byte */
+	uint64_t extra;     /* fixed body bytes (after a length field: ext's type byte) */
+	uint64_t values;    /* a fix-container's elements */
+	unsigned per_value; /* a length field counts: 0 bytes, 1 values, 2 pairs */
 };
 
 static struct head
 head_of(unsigned char c)
 {
+	/* clang-format off */
 	static const struct head table[] = {
 		[0x00] = { 0 },                                   /* c0 nil */
 		[0x01] = { .bad = true },                         /* c1 never used */
@@ -31,6 +32,7 @@ head_of(unsigned char c)
 		[0x1c] = { .len_bytes = 2, .per_value = 1 }, [0x1d] = { .len_bytes = 4, .per_value = 1 },
 		[0x1e] = { .len_bytes = 2, .per_value = 2 }, [0x1f] = { .len_bytes = 4, .per_value = 2 },
 	};
+	/* clang-format on */
 
 	if (c <= 0x7f || c >= 0xe0)
 		return (struct head){ 0 };

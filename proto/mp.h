@@ -15,10 +15,10 @@
 
 /* Finds the end of one value in bytes that arrive piecemeal.  Zero it to start. */
 struct mp_scan {
-	size_t   pos;              /* bytes understood so far */
-	size_t   depth;            /* open arrays and maps */
-	uint64_t left[LIM_DEPTH];  /* values each of them still wants */
-	uint64_t values;           /* promised so far by all of them */
+	size_t   pos;             /* bytes understood so far */
+	size_t   depth;           /* open arrays and maps */
+	uint64_t left[LIM_DEPTH]; /* values each of them still wants */
+	uint64_t values;          /* promised so far by all of them */
 };
 
 enum mp_verdict {

@@ -4,6 +4,9 @@
 
 #include "fd.h"
 
+/* Tables, not code. */
+/* clang-format off */
+
 #define STRUCT(N, n)
 #define REQUEST(N, n, from, R, doc)
 #define NOTICE(N, n, from, doc)
@@ -72,6 +75,8 @@ static const struct msg_def defs[MSG__COUNT] = {
 #undef FL
 #undef END
 };
+
+/* clang-format on */
 
 const struct msg_def *
 msg_def(enum msg_type t)

@@ -52,7 +52,7 @@ struct pairs {
 struct blob {
 	const void *data; /* NULL when fd-backed */
 	size_t      len;
-	int         fd;   /* borrowed from the message; meaningful when data is NULL and len > 0 */
+	int         fd; /* borrowed from the message; meaningful when data is NULL and len > 0 */
 	uint64_t    offset;
 };
 
@@ -67,6 +67,7 @@ typedef struct pairs msg_PAIRS;
 typedef int          msg_FD; /* owned by the message until msg_take_fd */
 
 /* ---- enums and structs from the table ---- */
+/* clang-format off */
 
 #define STRUCT(N, n)
 #define REQUEST(N, n, from, R, doc)
@@ -133,6 +134,7 @@ enum msg_type {
 #undef FL
 #undef END
 
+/* clang-format on */
 /* ---- the tables, for those who walk them too (boxctl, documentation) ---- */
 
 enum kind { K_U64, K_I64, K_F64, K_BOOL, K_STR, K_BLOB, K_STRS, K_PAIRS, K_FD, K_ENUM, K_OBJ, K_LIST };
@@ -174,16 +176,16 @@ const char *msg_enum_name(enum msg_type, const char *field, int value);
 /* ---- decoding ---- */
 
 struct msg {
-	enum envelope   envelope;
-	uint64_t        id;   /* request, reply */
-	uint64_t        conn; /* 0: none named */
-	enum msg_type   type; /* MSG_NONE: a reply not yet given its type */
-	bool            failed;
-	struct err      error; /* a failed reply */
-	const void     *body;  /* struct msg_<type>, valid until msg_clear */
-	int             fds[LIM_PACKET_FDS]; /* owned */
-	size_t          nfds;
-	msgpack_unpacked unpacked;
+	enum envelope         envelope;
+	uint64_t              id;   /* request, reply */
+	uint64_t              conn; /* 0: none named */
+	enum msg_type         type; /* MSG_NONE: a reply not yet given its type */
+	bool                  failed;
+	struct err            error;               /* a failed reply */
+	const void           *body;                /* struct msg_<type>, valid until msg_clear */
+	int                   fds[LIM_PACKET_FDS]; /* owned */
+	size_t                nfds;
+	msgpack_unpacked      unpacked;
 	const msgpack_object *result; /* a reply's, until msg_expect */
 };
 

@@ -124,10 +124,10 @@ probe_reap(pid_t pid)
 static const struct row {
 	const char *name;
 	const char *gives;
-	void      (*try)(struct probe *, int arg);
-	int         arg;
-	bool        required;
-	bool        cgroups; /* may leave directories there */
+	void (*try)(struct probe *, int arg);
+	int  arg;
+	bool required;
+	bool cgroups; /* may leave directories there */
 } rows[] = {
 	{ "user namespace", "root inside is nobody outside", try_userns, 0, true, false },
 	{ "pid namespace", "sees and signals only its own processes", try_namespace, CLONE_NEWPID, true, false },
@@ -233,14 +233,12 @@ probe_userns(struct err *e)
 	run_row(&row, &p, NULL);
 	if (p.state == PROBE_WORKS)
 		return 0;
-	return err_set(e, E_BACKEND, "%s%s%s", p.why,
-	    p.remedy[0] != '\0' ? "; remedy: " : "", p.remedy);
+	return err_set(e, E_BACKEND, "%s%s%s", p.why, p.remedy[0] != '\0' ? "; remedy: " : "", p.remedy);
 }
 
 /* ---- what follows from it ---- */
 
-static void __attribute__((format(printf, 2, 3)))
-wall_misses(struct walls *w, const char *fmt, ...)
+static void __attribute__((format(printf, 2, 3))) wall_misses(struct walls *w, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -278,7 +276,8 @@ wall_limits(struct walls *w, const struct cg_found *places)
 			    used > 0 ? ", " : "", cg_name(c), places->v2[c] ? "v2" : "v1");
 		else
 			wall_misses(w, "%s limit: %s; %s", cg_name(c), places->v1[c].why,
-			    places->unified.dir[0] == '\0' ? places->unified.why : "the v2 tree does not offer it either");
+			    places->unified.dir[0] == '\0' ? places->unified.why
+							   : "the v2 tree does not offer it either");
 	}
 	if (used == 0)
 		snprintf(w->limits, sizeof(w->limits), "none");

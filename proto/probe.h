@@ -17,7 +17,7 @@ enum probe_state { PROBE_WORKS, PROBE_MISSING, PROBE_UNKNOWN };
 
 struct probe {
 	const char      *name;
-	const char      *gives; /* what boxd does with it */
+	const char      *gives;    /* what boxd does with it */
 	bool             required; /* without it there is no sandbox at all */
 	enum probe_state state;
 	char             why[256];    /* missing: the barrier; works: how, if there is a choice */

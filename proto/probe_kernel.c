@@ -90,8 +90,8 @@ try_loop(struct probe *p, NO_ARG)
 	int         before = count_loops();
 
 	if (fd == -1) {
-		probe_misses(p, errno == EACCES ? "run boxd as root" : "modprobe loop",
-		    "/dev/loop-control: %s", strerror(errno));
+		probe_misses(p, errno == EACCES ? "run boxd as root" : "modprobe loop", "/dev/loop-control: %s",
+		    strerror(errno));
 		return;
 	}
 	int n = ioctl(fd, LOOP_CTL_GET_FREE);
@@ -118,8 +118,8 @@ static int
 ask_nftables(int fd)
 {
 	struct {
-		struct nlmsghdr  head;
-		struct nfgenmsg  body;
+		struct nlmsghdr head;
+		struct nfgenmsg body;
 	} ask = {
 		.head = { sizeof(ask), NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETGEN, NLM_F_REQUEST, 1, 0 },
 		.body = { .nfgen_family = AF_UNSPEC, .version = NFNETLINK_V0 },

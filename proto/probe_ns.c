@@ -93,18 +93,20 @@ userns_barrier(struct probe *p, const char *step, int err)
 		probe_misses(p, "sysctl kernel.unprivileged_userns_clone=1, or run boxd as root",
 		    "kernel.unprivileged_userns_clone is 0");
 	else if (!was_root && read_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == 1)
-		probe_misses(p, "an AppArmor profile for boxd with 'userns,'; or "
+		probe_misses(p,
+		    "an AppArmor profile for boxd with 'userns,'; or "
 		    "sysctl kernel.apparmor_restrict_unprivileged_userns=0; or run boxd as root",
 		    "%s: %s: AppArmor restricts user namespaces (kernel.apparmor_restrict_unprivileged_userns is 1)",
 		    step, strerror(err));
 	else if (err == EPERM && is_chrooted())
-		probe_misses(p, "start boxd outside the chroot",
-		    "%s: the kernel refuses user namespaces inside a chroot", step);
+		probe_misses(
+		    p, "start boxd outside the chroot", "%s: the kernel refuses user namespaces inside a chroot", step);
 	else if (err == EPERM && strncmp(step, "mount proc", 10) == 0)
 		probe_misses(p, "start the container with --security-opt systempaths=unconfined, or boxd outside it",
 		    "%s: %s: parts of our own /proc are covered, as containers do it", step, strerror(err));
 	else if ((err == EPERM || err == ENOSYS) && probe_file_has_line("/proc/self/status", "Seccomp:\t2"))
-		probe_misses(p, "start the container with --security-opt seccomp=unconfined, "
+		probe_misses(p,
+		    "start the container with --security-opt seccomp=unconfined, "
 		    "or a profile that allows unshare, clone and mount",
 		    "%s: %s: a seccomp filter is on us, as containers have it", step, strerror(err));
 	else if (err == EACCES)
@@ -160,7 +162,8 @@ probe_enter(struct probe *p, int flags)
 		return -1;
 	}
 	snprintf(map, sizeof(map), "0 %u 1", (unsigned)gid);
-	if (probe_write_file("/proc/self/setgroups", "deny") == -1 || probe_write_file("/proc/self/gid_map", map) == -1) {
+	if (probe_write_file("/proc/self/setgroups", "deny") == -1 ||
+	    probe_write_file("/proc/self/gid_map", map) == -1) {
 		userns_barrier(p, "write gid_map", errno);
 		return -1;
 	}
@@ -248,7 +251,7 @@ find_subuid(const char *path, const char *user, unsigned *first, unsigned *count
 	snprintf(uid, sizeof(uid), "%u", (unsigned)geteuid());
 	while (!has && fgets(line, sizeof(line), f) != NULL)
 		has = sscanf(line, "%127[^:]:%u:%u", name, first, count) == 3 && *count >= RANGE &&
-		    (strcmp(name, user) == 0 || strcmp(name, uid) == 0);
+		      (strcmp(name, user) == 0 || strcmp(name, uid) == 0);
 	fclose(f);
 	return has;
 }
@@ -262,7 +265,8 @@ try_newuidmap(struct probe *p, pid_t target)
 	char           pid[16], from[16], n[16];
 
 	if (!find_subuid("/etc/subuid", user, &first, &count)) {
-		probe_misses(p, "run boxd as root", "single uid: no line with %d uids for %s in /etc/subuid", RANGE, user);
+		probe_misses(
+		    p, "run boxd as root", "single uid: no line with %d uids for %s in /etc/subuid", RANGE, user);
 		return;
 	}
 	snprintf(pid, sizeof(pid), "%d", target);
@@ -280,8 +284,8 @@ try_newuidmap(struct probe *p, pid_t target)
 	if (status == 0)
 		probe_works(p, "%u uids from %u, by newuidmap", count, first);
 	else
-		probe_misses(p, "install newuidmap (package uidmap), or run boxd as root",
-		    "single uid: newuidmap %s", WEXITSTATUS(status) == 127 ? "is not installed" : "refused");
+		probe_misses(p, "install newuidmap (package uidmap), or run boxd as root", "single uid: newuidmap %s",
+		    WEXITSTATUS(status) == 127 ? "is not installed" : "refused");
 }
 
 void
@@ -296,8 +300,8 @@ try_uid_range(struct probe *p, NO_ARG)
 	else if (map_range(h.pid) == 0)
 		probe_works(p, "%d uids for each session", RANGE);
 	else
-		probe_misses(p, "run boxd where root has the whole range of uids", "single uid: uid_map: %s%s", strerror(errno),
-		    errno == EPERM ? " (see /proc/self/uid_map: we are in a user namespace)" : "");
+		probe_misses(p, "run boxd where root has the whole range of uids", "single uid: uid_map: %s%s",
+		    strerror(errno), errno == EPERM ? " (see /proc/self/uid_map: we are in a user namespace)" : "");
 	let_go(&h);
 }
 
@@ -394,7 +398,7 @@ try_overlay(struct probe *p, NO_ARG)
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs); i++)
 		mkdir(dirs[i], 0700);
 	if (mount_inside(p, "overlay", "/tmp/merged",
-	    "userxattr,lowerdir=/tmp/lower,upperdir=/tmp/upper,workdir=/tmp/work") == -1)
+		"userxattr,lowerdir=/tmp/lower,upperdir=/tmp/upper,workdir=/tmp/work") == -1)
 		return;
 	if (mkdir("/tmp/merged/made", 0700) == -1)
 		probe_misses(p, "", "overlay mounts, but a write in it fails: %s", strerror(errno));

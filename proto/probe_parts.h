@@ -59,8 +59,8 @@ void try_openat2(struct probe *, int);
 
 /* ---- around a run ---- */
 
-void probe_ns_begin(void);                         /* before a child changes who it is */
+void probe_ns_begin(void);                        /* before a child changes who it is */
 void probe_cgroups_lend(const struct cg_found *); /* before the fork; read until the sweep */
-void probe_cgroups_sweep(pid_t);                   /* remove what the probe with this pid may have left */
+void probe_cgroups_sweep(pid_t);                  /* remove what the probe with this pid may have left */
 
 #endif

@@ -11,8 +11,8 @@
 #include "err.h"
 #include "msg.h"
 
-#define STATE_FILE    "state" /* in the session's directory */
-#define STATE_CONTROL "ctl"   /* init's control socket, beside it */
+#define STATE_FILE "state"  /* in the session's directory */
+#define STATE_CONTROL "ctl" /* init's control socket, beside it */
 
 /* Replace the file in that directory, whole or not at all. */
 int statefile_write(int dir, const struct msg_session_state *, struct err *);

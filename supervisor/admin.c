@@ -30,12 +30,20 @@ int
 admin_status(struct house *h, const struct msg *m, struct err *e)
 {
 	struct msg_status_result s = {
-		.version = BOXD_VERSION, .pid = (uint64_t)getpid(), .uptime_ms = uptime_ms(h),
-		.sessions = registry_count(h->registry), .sessions_max = h->config->max_sessions,
+		.version = BOXD_VERSION,
+		.pid = (uint64_t)getpid(),
+		.uptime_ms = uptime_ms(h),
+		.sessions = registry_count(h->registry),
+		.sessions_max = h->config->max_sessions,
 		.spares = registry_spares(h->registry),
-		.running = h->running, .execs = h->execs, .connections = gateway_connections(h->gateway),
-		.worker_restarts = h->worker_restarts, .gateway_restarts = gateway_restarts(h->gateway),
-		.isolation = h->machine->isolation, .state_dir = h->dirs->state, .runtime_dir = h->dirs->runtime,
+		.running = h->running,
+		.execs = h->execs,
+		.connections = gateway_connections(h->gateway),
+		.worker_restarts = h->worker_restarts,
+		.gateway_restarts = gateway_restarts(h->gateway),
+		.isolation = h->machine->isolation,
+		.state_dir = h->dirs->state,
+		.runtime_dir = h->dirs->runtime,
 		.stopping = h->stopping,
 	};
 

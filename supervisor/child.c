@@ -124,8 +124,8 @@ spawn(pid_t *pid, const char *program, int theirs)
 }
 
 struct child *
-child_spawn(struct ev_loop *loop, const char *program, unsigned from, const struct child_ops *ops, void *arg,
-    struct err *e)
+child_spawn(
+    struct ev_loop *loop, const char *program, unsigned from, const struct child_ops *ops, void *arg, struct err *e)
 {
 	int           ends[2];
 	struct child *c = calloc(1, sizeof(*c));

@@ -19,8 +19,8 @@ struct child_ops {
 };
 
 /* from: who it is (FROM_WORKER, FROM_GATEWAY).  NULL and the reason. */
-struct child *child_spawn(struct ev_loop *, const char *program, unsigned from, const struct child_ops *, void *arg,
-    struct err *);
+struct child *child_spawn(
+    struct ev_loop *, const char *program, unsigned from, const struct child_ops *, void *arg, struct err *);
 
 /* Another owner from now on. */
 void child_give(struct child *, const struct child_ops *, void *arg);

@@ -14,7 +14,7 @@ struct option {
 	enum conf_kind kind;
 	size_t         offset;
 	double         least, most; /* every whole number in the table is exact in a double */
-	const char    *dflt; /* as it would stand in the file */
+	const char    *dflt;        /* as it would stand in the file */
 	const char    *help;
 };
 
@@ -138,8 +138,8 @@ config_check(const struct config *c, struct err *e)
 	uint64_t end = c->uid_base + 65536 * c->max_sessions * 2;
 
 	if (c->gateway_uid >= c->uid_base && c->gateway_uid < end)
-		return err_set(e, E_INVALID, "gateway_uid: %lu is one of the sandboxes' uids (%lu..%lu)", c->gateway_uid,
-		    c->uid_base, end - 1);
+		return err_set(e, E_INVALID, "gateway_uid: %lu is one of the sandboxes' uids (%lu..%lu)",
+		    c->gateway_uid, c->uid_base, end - 1);
 	return 0;
 }
 

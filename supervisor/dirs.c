@@ -33,7 +33,8 @@ choose(char *out, const char *configured, const char *for_root, const char *xdg,
 	else if (home != NULL && *home == '/')
 		snprintf(out, PATH_MAX, "%s/%s", home, below_home);
 	else
-		return err_set(e, E_INVALID, "neither %s nor HOME is set: say where with --state-dir and --runtime-dir", xdg);
+		return err_set(
+		    e, E_INVALID, "neither %s nor HOME is set: say where with --state-dir and --runtime-dir", xdg);
 	return 0;
 }
 
@@ -78,7 +79,8 @@ take_lock(struct dirs *d, struct err *e)
 		ssize_t n = read(d->lock, pid, sizeof(pid) - 1);
 		if (n > 0)
 			pid[strcspn(pid, "\n")] = '\0';
-		return err_set(e, E_CONFLICT, "another boxd (pid %s) uses %s: stop it, or give this one a --state-dir of its own",
+		return err_set(e, E_CONFLICT,
+		    "another boxd (pid %s) uses %s: stop it, or give this one a --state-dir of its own",
 		    *pid ? pid : "unknown", d->state);
 	}
 	int n = snprintf(pid, sizeof(pid), "%d\n", getpid());
@@ -114,7 +116,8 @@ find_libexec(struct dirs *d, struct err *e)
 		if (access(probe, X_OK) == 0)
 			return 0;
 	}
-	return err_set(e, E_SYS, "box-session is neither in %s nor in %s: build or install all of boxd", self, d->libexec);
+	return err_set(
+	    e, E_SYS, "box-session is neither in %s nor in %s: build or install all of boxd", self, d->libexec);
 }
 
 int
@@ -170,7 +173,8 @@ clear_stale(const struct sockaddr_un *at, struct err *e)
 	if (s == -1)
 		return err_sys(e, "socket");
 	if (connect(s, (const struct sockaddr *)at, sizeof(*at)) == 0 || errno == EAGAIN)
-		return err_set(e, E_CONFLICT, "%s: another process listens there: stop it, or give this boxd a --runtime-dir of its own",
+		return err_set(e, E_CONFLICT,
+		    "%s: another process listens there: stop it, or give this boxd a --runtime-dir of its own",
 		    at->sun_path);
 	if (errno != ENOENT && unlink(at->sun_path) == -1 && errno != ENOENT)
 		return err_sys(e, "remove the stale %s", at->sun_path);

@@ -9,13 +9,13 @@
 struct dirs {
 	char state[PATH_MAX];
 	char runtime[PATH_MAX];
-	char empty[PATH_MAX];  /* for the gateway to be locked into */
+	char empty[PATH_MAX];   /* for the gateway to be locked into */
 	char libexec[PATH_MAX]; /* where box-session, box-init and box-gateway are */
-	char instance[17];     /* name of this state directory, in cgroups and logs */
-	int  lock;             /* owned; held as long as we live */
-	int  sessions;         /* owned; <state>/sessions */
-	int  skeleton;         /* owned; <state>/root, once it is built */
-	bool listening;        /* the socket is ours to remove */
+	char instance[17];      /* name of this state directory, in cgroups and logs */
+	int  lock;              /* owned; held as long as we live */
+	int  sessions;          /* owned; <state>/sessions */
+	int  skeleton;          /* owned; <state>/root, once it is built */
+	bool listening;         /* the socket is ours to remove */
 };
 
 /* Find the names, make the directories, take the lock. */

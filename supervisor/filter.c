@@ -20,6 +20,8 @@
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
+/* clang-format off */
+
 /* EPERM: as if a capability were missing. */
 static const int refused[] = {
 	SCMP_SYS(acct), SCMP_SYS(add_key), SCMP_SYS(adjtimex), SCMP_SYS(bpf), SCMP_SYS(chroot),
@@ -35,9 +37,9 @@ static const int refused[] = {
 	SCMP_SYS(vhangup), SCMP_SYS(vm86), SCMP_SYS(vm86old),
 };
 
-/* ENOSYS: programs then use the older call, whose arguments a filter can see, or do without. */
+/* ENOSYS: programs then do without.  clone3 is not here: init needs it, and refuses it to its commands. */
 static const int unknown[] = {
-	SCMP_SYS(clone3), SCMP_SYS(io_uring_setup), SCMP_SYS(io_uring_enter), SCMP_SYS(io_uring_register),
+	SCMP_SYS(io_uring_setup), SCMP_SYS(io_uring_enter), SCMP_SYS(io_uring_register),
 };
 
 static const uint64_t namespaces[] = {
@@ -49,6 +51,8 @@ static const unsigned long terminals[] = { TIOCSTI, 0x541C /* TIOCLINUX */ };
 
 /* The others reach drivers, hypervisors and hardware, not networks.  Above the last: refused as a range. */
 static const int families[] = { AF_UNIX, AF_INET, AF_INET6, AF_NETLINK };
+
+/* clang-format on */
 
 enum { NETLINK_ROUTE_ONLY = 0 };
 
@@ -63,10 +67,12 @@ add_families(scmp_filter_ctx f)
 		for (size_t i = 0; i < COUNT(families); i++)
 			fine |= families[i] == family;
 		if (!fine)
-			r = seccomp_rule_add(f, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_EQ, family));
+			r = seccomp_rule_add(
+			    f, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_EQ, family));
 	}
 	if (r == 0)
-		r = seccomp_rule_add(f, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_GT, AF_NETLINK));
+		r = seccomp_rule_add(
+		    f, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_GT, AF_NETLINK));
 	if (r == 0)
 		r = seccomp_rule_add(f, SCMP_ACT_ERRNO(EPROTONOSUPPORT), SCMP_SYS(socket), 2,
 		    SCMP_A0(SCMP_CMP_EQ, AF_NETLINK), SCMP_A2(SCMP_CMP_NE, NETLINK_ROUTE_ONLY));
@@ -103,7 +109,8 @@ add_abis(scmp_filter_ctx f)
 	if (r == 0 && seccomp_arch_native() == SCMP_ARCH_AARCH64)
 		r = seccomp_arch_add(f, SCMP_ARCH_ARM);
 	if (r == 0)
-		r = seccomp_attr_set(f, SCMP_FLTATR_CTL_OPTIMIZE, 2); /* a tree: plain calls cost the same, however many rules */
+		r = seccomp_attr_set(
+		    f, SCMP_FLTATR_CTL_OPTIMIZE, 2); /* a tree: plain calls cost the same, however many rules */
 	return r;
 }
 

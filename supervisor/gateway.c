@@ -22,7 +22,7 @@ enum { CONNS_PER_GATEWAY_BITS = 40 };
 struct gateway {
 	struct house      *house;
 	char               program[PATH_MAX + 16];
-	struct child      *child; /* owned; NULL between death and restart */
+	struct child      *child;    /* owned; NULL between death and restart */
 	int                listener; /* owned; outlives every gateway */
 	struct identities *clients;  /* owned */
 	struct restart     restart;
@@ -30,8 +30,7 @@ struct gateway {
 	uint64_t           starts;
 };
 
-static int
-start(struct gateway *g, struct err *e);
+static int start(struct gateway *g, struct err *e);
 
 static void
 on_again(struct ev_loop *loop, ev_timer *t, int revents)
@@ -120,7 +119,8 @@ on_gone(void *arg, int status)
 {
 	struct gateway *g = arg;
 
-	log_error("gateway=%d gone %s clients=%zu", child_pid(g->child), child_status(status), identities_count(g->clients));
+	log_error(
+	    "gateway=%d gone %s clients=%zu", child_pid(g->child), child_status(status), identities_count(g->clients));
 	child_close(&g->child);
 	identity_forget_all(g->clients);
 	registry_conn_gone(g->house->registry, 0);
@@ -133,8 +133,10 @@ static int
 start(struct gateway *g, struct err *e)
 {
 	struct msg_gateway_start s = {
-		.listener = g->listener, .max_connections = g->house->config->max_connections,
-		.uid = g->house->config->gateway_uid, .chroot = g->house->machine->root ? g->house->dirs->empty : "",
+		.listener = g->listener,
+		.max_connections = g->house->config->max_connections,
+		.uid = g->house->config->gateway_uid,
+		.chroot = g->house->machine->root ? g->house->dirs->empty : "",
 		.next_conn = (++g->starts << CONNS_PER_GATEWAY_BITS) + 1,
 	};
 

@@ -78,8 +78,10 @@ identity_admit(struct identities *ids, uint64_t conn, int peer, struct err *e)
 	if (getsockopt(peer, SOL_SOCKET, SO_PEERCRED, &who, &len) == -1)
 		return err_sys(e, "ask the kernel who the client is");
 	if (who.uid != 0 && who.uid != geteuid() && !(ids->has_group && peer_in_group(peer, &who, ids->group)))
-		return err_set(e, E_DENIED, "uid %u may not use this boxd: it serves root, uid %u%s", who.uid, geteuid(),
-		    ids->has_group ? " and members of its socket_group" : "; set socket_group in boxd.conf to let a group in");
+		return err_set(e, E_DENIED, "uid %u may not use this boxd: it serves root, uid %u%s", who.uid,
+		    geteuid(),
+		    ids->has_group ? " and members of its socket_group"
+				   : "; set socket_group in boxd.conf to let a group in");
 	struct identity *id = malloc(sizeof(*id));
 	if (id == NULL)
 		return err_set(e, E_SYS, "no memory for a client");

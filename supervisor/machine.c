@@ -59,7 +59,7 @@ enable_controllers(struct cg_found *f, const char *ours)
 			continue;
 		snprintf(text, sizeof(text), "+%s", cg_name(k));
 		f->v2[k] = write_text(f->unified.dir, "cgroup.subtree_control", text) == 0 &&
-		    write_text(ours, "cgroup.subtree_control", text) == 0;
+			   write_text(ours, "cgroup.subtree_control", text) == 0;
 		if (!f->v2[k])
 			log_warn("cgroup controller=%s on %s cannot be enabled: %s", cg_name(k), ours, strerror(errno));
 		any |= f->v2[k];
@@ -127,8 +127,9 @@ is_root(const struct config *c)
 	uint64_t ids = 65536 * c->max_sessions * 2;
 
 	return geteuid() == 0 && map_covers("/proc/self/uid_map", c->uid_base, ids) &&
-	    map_covers("/proc/self/gid_map", c->uid_base, ids) && map_covers("/proc/self/uid_map", c->gateway_uid, 1) &&
-	    map_covers("/proc/self/gid_map", c->gateway_uid, 1);
+	       map_covers("/proc/self/gid_map", c->uid_base, ids) &&
+	       map_covers("/proc/self/uid_map", c->gateway_uid, 1) &&
+	       map_covers("/proc/self/gid_map", c->gateway_uid, 1);
 }
 
 int

@@ -15,11 +15,11 @@ struct machine {
 	struct msg_isolation isolation; /* borrows from the two above */
 	char                 unified[PATH_MAX];
 	char                 v1[CG__COUNT][PATH_MAX];
-	struct msg_cgroups   cgroups; /* borrows from the two above */
+	struct msg_cgroups   cgroups;           /* borrows from the two above */
 	char                 leaf_of[PATH_MAX]; /* our own cgroup, when we moved into a leaf of it; "" if not */
-	int                  init;    /* owned; box-init in a sealed memfd */
-	int                  filter;  /* owned; seccomp program */
-	bool                 root;    /* really: a range of uids per session is ours to give */
+	int                  init;              /* owned; box-init in a sealed memfd */
+	int                  filter;            /* owned; seccomp program */
+	bool                 root;              /* really: a range of uids per session is ours to give */
 };
 
 /* Fails only where boxd itself cannot work; a missing wall is told in .isolation. */

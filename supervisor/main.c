@@ -42,8 +42,10 @@ usage(FILE *f)
 	fputs("usage: boxd [options]\n"
 	      "Runs commands that you do not trust.  Stays in the foreground and logs to standard error.\n\n"
 	      "  -c, --config FILE      read FILE (default " DEFAULT_CONFIG ", if it is there)\n"
-	      "      --state-dir DIR    sessions are kept here (default /var/lib/boxd; $XDG_STATE_HOME/boxd when not root)\n"
-	      "      --runtime-dir DIR  the control socket is here (default /run/boxd; $XDG_RUNTIME_DIR/boxd when not root)\n"
+	      "      --state-dir DIR    sessions are kept here (default /var/lib/boxd; $XDG_STATE_HOME/boxd when not "
+	      "root)\n"
+	      "      --runtime-dir DIR  the control socket is here (default /run/boxd; $XDG_RUNTIME_DIR/boxd when not "
+	      "root)\n"
 	      "      --foreground       stay in the foreground (always so)\n"
 	      "      --check-config     read the configuration, say what is wrong with it, and exit\n"
 	      "      --print-config     print every option with its default, and exit\n"
@@ -61,10 +63,14 @@ parse_options(int argc, char **argv, struct options *o)
 {
 	enum { STATE = 256, RUNTIME, FOREGROUND, CHECK, PRINT, VERSION };
 	static const struct option longs[] = {
-		{ "config", required_argument, NULL, 'c' },      { "state-dir", required_argument, NULL, STATE },
-		{ "runtime-dir", required_argument, NULL, RUNTIME }, { "foreground", no_argument, NULL, FOREGROUND },
-		{ "check-config", no_argument, NULL, CHECK },    { "print-config", no_argument, NULL, PRINT },
-		{ "version", no_argument, NULL, VERSION },       { "help", no_argument, NULL, 'h' },
+		{ "config", required_argument, NULL, 'c' },
+		{ "state-dir", required_argument, NULL, STATE },
+		{ "runtime-dir", required_argument, NULL, RUNTIME },
+		{ "foreground", no_argument, NULL, FOREGROUND },
+		{ "check-config", no_argument, NULL, CHECK },
+		{ "print-config", no_argument, NULL, PRINT },
+		{ "version", no_argument, NULL, VERSION },
+		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
 	int c;
@@ -157,8 +163,8 @@ on_hard(struct ev_loop *loop, ev_timer *t, int revents)
 	struct control *c = t->data;
 
 	(void)revents;
-	log_error("%zu sessions did not end within %.0f s; the next start sweeps them", registry_count(c->house->registry),
-	    LIM_STOP_SEC);
+	log_error("%zu sessions did not end within %.0f s; the next start sweeps them",
+	    registry_count(c->house->registry), LIM_STOP_SEC);
 	c->status = 1;
 	ev_break(loop, EVBREAK_ALL);
 }
@@ -322,8 +328,12 @@ main(int argc, char **argv)
 	if (machine_open(&machine, &dirs, &config, &e) == -1)
 		return fail(&e, 1);
 	struct house h = {
-		.loop = ev_default_loop(EVFLAG_AUTO), .config = &config, .dirs = &dirs, .machine = &machine,
-		.started = ev_time(), .next_id = (uint64_t)(ev_time() * 1e6),
+		.loop = ev_default_loop(EVFLAG_AUTO),
+		.config = &config,
+		.dirs = &dirs,
+		.machine = &machine,
+		.started = ev_time(),
+		.next_id = (uint64_t)(ev_time() * 1e6),
 	};
 	int status = run(&h, &dirs, &exec_anew, &e);
 	if (status == -1)

@@ -35,7 +35,8 @@ open_socket(const char *name)
 	if (*name == '@')
 		at.sun_path[0] = '\0'; /* an abstract name */
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd >= 0 && connect(fd, (struct sockaddr *)&at, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n)) == -1)
+	if (fd >= 0 &&
+	    connect(fd, (struct sockaddr *)&at, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n)) == -1)
 		fd_close(&fd);
 }
 

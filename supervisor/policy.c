@@ -36,15 +36,18 @@ int
 policy_fill_spec(struct msg_spec *s, const struct config *c, struct err *e)
 {
 	if (s->network == NETWORK_ON)
-		return err_set(e, E_INVALID, "spec.network: 'on' is not there yet: this boxd gives a sandbox loopback only");
+		return err_set(
+		    e, E_INVALID, "spec.network: 'on' is not there yet: this boxd gives a sandbox loopback only");
 	if (s->memory_mb == 0)
 		s->memory_mb = c->memory_mb;
 	if (s->memory_mb < LIM_MEMORY_MIN_MB)
-		return err_set(e, E_INVALID, "spec.memory_mb: %lu is under the minimum %d", s->memory_mb, LIM_MEMORY_MIN_MB);
+		return err_set(
+		    e, E_INVALID, "spec.memory_mb: %lu is under the minimum %d", s->memory_mb, LIM_MEMORY_MIN_MB);
 	if (s->pids_limit == 0)
 		s->pids_limit = c->pids_limit;
 	if (s->pids_limit < LIM_PIDS_MIN)
-		return err_set(e, E_INVALID, "spec.pids_limit: %lu is under the minimum %d", s->pids_limit, LIM_PIDS_MIN);
+		return err_set(
+		    e, E_INVALID, "spec.pids_limit: %lu is under the minimum %d", s->pids_limit, LIM_PIDS_MIN);
 	if (s->cpus == 0)
 		s->cpus = c->cpus;
 	if (s->cpus < 0.01)
@@ -87,7 +90,8 @@ policy_compare(const char *name, const struct msg_spec *have, const struct msg_s
 		value_text(f, (const char *)have + f->offset, h, sizeof(h));
 		value_text(f, (const char *)want + f->offset, w, sizeof(w));
 		if (strcmp(h, w) != 0)
-			return err_set(e, E_CONFLICT, "session %s already exists with %s=%s, not %s", name, f->name, h, w);
+			return err_set(
+			    e, E_CONFLICT, "session %s already exists with %s=%s, not %s", name, f->name, h, w);
 	}
 	return 0;
 }

@@ -14,18 +14,18 @@ enum { UIDS = 65536 };
 
 struct seat {
 	TAILQ_ENTRY(seat) next;
-	const char        *name;    /* borrowed from the session */
-	struct session    *session; /* owned */
+	const char     *name;    /* borrowed from the session */
+	struct session *session; /* owned */
 };
 
 struct registry {
-	struct house       *house;
-	void               *by_name; /* the seats below, by name */
-	TAILQ_HEAD(, seat) by_age;  /* owned */
-	size_t              seats;  /* taken, those of spares included */
-	size_t              spares;
-	bool               *slots; /* owned; uid ranges in use */
-	size_t              nslots;
+	struct house *house;
+	void         *by_name;     /* the seats below, by name */
+	TAILQ_HEAD(, seat) by_age; /* owned */
+	size_t seats;              /* taken, those of spares included */
+	size_t spares;
+	bool  *slots; /* owned; uid ranges in use */
+	size_t nslots;
 	void (*on_empty)(void *); /* set while draining */
 	void *on_empty_arg;
 };
@@ -71,7 +71,8 @@ int
 registry_room(const struct registry *r, struct err *e)
 {
 	if (registry_count(r) >= r->house->config->max_sessions)
-		return err_set(e, E_CAPACITY, "session capacity reached (max_sessions = %lu)", r->house->config->max_sessions);
+		return err_set(
+		    e, E_CAPACITY, "session capacity reached (max_sessions = %lu)", r->house->config->max_sessions);
 	return 0;
 }
 

@@ -12,14 +12,14 @@
 
 struct request {
 	TAILQ_ENTRY(request) next;
-	enum msg_type        type;
-	uint64_t             conn; /* 0: nobody waits any more */
-	uint64_t             id;
-	uint64_t             exec;    /* EXEC: its id towards the worker */
-	uint64_t             sent[2]; /* EXEC: output streamed so far, by stream */
-	bool                 streamed;
-	enum on_timeout      on_timeout;
-	struct packet        held; /* EXEC: not yet sent to a worker; after a timeout: the reply */
+	enum msg_type   type;
+	uint64_t        conn; /* 0: nobody waits any more */
+	uint64_t        id;
+	uint64_t        exec;    /* EXEC: its id towards the worker */
+	uint64_t        sent[2]; /* EXEC: output streamed so far, by stream */
+	bool            streamed;
+	enum on_timeout on_timeout;
+	struct packet   held; /* EXEC: not yet sent to a worker; after a timeout: the reply */
 };
 
 TAILQ_HEAD(requests, request);

@@ -13,9 +13,9 @@ struct restart_policy {
 };
 
 struct restart {
-	double   opened;  /* of the first crash in the present window */
-	unsigned recent;  /* crashes in it */
-	double   delay;   /* used last */
+	double   opened; /* of the first crash in the present window */
+	unsigned recent; /* crashes in it */
+	double   delay;  /* used last */
 };
 
 /* It crashed now: seconds to wait before starting it again, or -1 to give up. */

@@ -91,17 +91,17 @@ on_output_ack(struct house *h, const struct msg *m, struct err *e)
 }
 
 static const struct {
-	int  (*fn)(struct house *, const struct msg *, struct err *);
+	int (*fn)(struct house *, const struct msg *, struct err *);
 	bool makes_work; /* refused while stopping */
 } on[MSG__COUNT] = {
-	[MSG_PING]       = { admin_ping, false },
-	[MSG_STATUS]     = { admin_status, false },
-	[MSG_GET]        = { admin_get, false },
-	[MSG_LIST]       = { admin_list, false },
-	[MSG_CREATE]     = { on_create, true },
-	[MSG_EXEC]       = { on_exec, true },
-	[MSG_DELETE]     = { on_delete, false },
-	[MSG_CANCEL]     = { on_cancel, false },
+	[MSG_PING] = { admin_ping, false },
+	[MSG_STATUS] = { admin_status, false },
+	[MSG_GET] = { admin_get, false },
+	[MSG_LIST] = { admin_list, false },
+	[MSG_CREATE] = { on_create, true },
+	[MSG_EXEC] = { on_exec, true },
+	[MSG_DELETE] = { on_delete, false },
+	[MSG_CANCEL] = { on_cancel, false },
 	[MSG_OUTPUT_ACK] = { on_output_ack, false },
 };
 

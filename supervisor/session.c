@@ -19,26 +19,26 @@
 #include "restart.h"
 
 struct session {
-	struct house   *house;
-	uint64_t        id;
-	char            name[LIM_NAME + 1];
-	struct msg_spec spec;
-	enum state      state;
-	int             dir;   /* owned; its state directory */
-	struct child   *child; /* owned; NULL between death and restart */
-	struct restart  restart;
-	ev_timer        again;    /* runs between death and restart of the worker */
-	ev_timer        idle;     /* runs while READY and nothing is pending */
-	ev_timer        patience; /* runs while we wait for the worker to get somewhere */
-	struct requests pending;  /* owned */
-	uint32_t        uid_base;
-	uint64_t        created_ms, last_used_ms;
-	uint64_t        init_pid, build_us, execs, worker_restarts;
-	struct msg_cgroups cgroups; /* where its cgroups are */
+	struct house      *house;
+	uint64_t           id;
+	char               name[LIM_NAME + 1];
+	struct msg_spec    spec;
+	enum state         state;
+	int                dir;   /* owned; its state directory */
+	struct child      *child; /* owned; NULL between death and restart */
+	struct restart     restart;
+	ev_timer           again;    /* runs between death and restart of the worker */
+	ev_timer           idle;     /* runs while READY and nothing is pending */
+	ev_timer           patience; /* runs while we wait for the worker to get somewhere */
+	struct requests    pending;  /* owned */
+	uint32_t           uid_base;
+	uint64_t           created_ms, last_used_ms;
+	uint64_t           init_pid, build_us, execs, worker_restarts;
+	struct msg_cgroups cgroups;         /* where its cgroups are */
 	char              *cgroup_paths[4]; /* owned; of an adopted one, for the above */
-	bool            spare;    /* built ahead, not claimed yet */
-	uint64_t        claim_id; /* the CLAIM that makes it READY, or 0 */
-	char            why[ERR_TEXT]; /* CLOSING: the reason */
+	bool               spare;           /* built ahead, not claimed yet */
+	uint64_t           claim_id;        /* the CLAIM that makes it READY, or 0 */
+	char               why[ERR_TEXT];   /* CLOSING: the reason */
 };
 
 /* No client can say a name that begins with a dot. */
@@ -76,11 +76,19 @@ struct msg_session_info
 session_info(const struct session *s)
 {
 	return (struct msg_session_info){
-		.session = s->name, .id = s->id, .state = s->state, .spec = s->spec,
-		.isolation = s->house->machine->isolation, .created_ms = s->created_ms,
-		.last_used_ms = s->last_used_ms, .running = requests_count(&s->pending, MSG_EXEC), .execs = s->execs,
-		.worker_pid = s->child == NULL ? 0 : (uint64_t)child_pid(s->child), .init_pid = s->init_pid,
-		.worker_restarts = s->worker_restarts, .build_us = s->build_us,
+		.session = s->name,
+		.id = s->id,
+		.state = s->state,
+		.spec = s->spec,
+		.isolation = s->house->machine->isolation,
+		.created_ms = s->created_ms,
+		.last_used_ms = s->last_used_ms,
+		.running = requests_count(&s->pending, MSG_EXEC),
+		.execs = s->execs,
+		.worker_pid = s->child == NULL ? 0 : (uint64_t)child_pid(s->child),
+		.init_pid = s->init_pid,
+		.worker_restarts = s->worker_restarts,
+		.build_us = s->build_us,
 	};
 }
 
@@ -98,7 +106,8 @@ touch(struct session *s)
 {
 	s->last_used_ms = now_ms();
 	ev_timer_stop(s->house->loop, &s->idle);
-	if (s->state != STATE_READY || s->spare || s->spec.persistent || s->spec.idle_sec == 0 || !TAILQ_EMPTY(&s->pending))
+	if (s->state != STATE_READY || s->spare || s->spec.persistent || s->spec.idle_sec == 0 ||
+	    !TAILQ_EMPTY(&s->pending))
 		return;
 	ev_timer_set(&s->idle, (double)s->spec.idle_sec, 0.);
 	ev_timer_start(s->house->loop, &s->idle);
@@ -128,7 +137,8 @@ on_patience(struct ev_loop *loop, ev_timer *t, int revents)
 
 	(void)loop;
 	(void)revents;
-	log_warn("session=%lu worker does not answer while %s", s->id, msg_enum_name(MSG_SESSION_INFO, "state", (int)s->state));
+	log_warn("session=%lu worker does not answer while %s", s->id,
+	    msg_enum_name(MSG_SESSION_INFO, "state", (int)s->state));
 	if (s->child != NULL)
 		child_kill(s->child);
 }
@@ -145,8 +155,10 @@ resume_list(const struct session *s, struct msg_resume *list)
 	TAILQ_FOREACH (r, &s->pending, next)
 		if (r->type == MSG_EXEC && r->held.bytes.len == 0)
 			list[n++] = (struct msg_resume){
-				.exec = r->exec, .stdout_offset = r->sent[STREAM_STDOUT],
-				.stderr_offset = r->sent[STREAM_STDERR], .wanted = r->conn != 0,
+				.exec = r->exec,
+				.stdout_offset = r->sent[STREAM_STDOUT],
+				.stderr_offset = r->sent[STREAM_STDERR],
+				.wanted = r->conn != 0,
 			};
 	return n;
 }
@@ -188,7 +200,8 @@ worker_start(struct session *s, enum work work, struct err *e)
 	int r = link_send(child_link(s->child), MSG_WORKER_START, 0, 0, &start, e);
 	free(list);
 	if (r == 0)
-		log_debug("session=%lu worker=%d %s", s->id, child_pid(s->child), msg_enum_name(MSG_WORKER_START, "work", (int)work));
+		log_debug("session=%lu worker=%d %s", s->id, child_pid(s->child),
+		    msg_enum_name(MSG_WORKER_START, "work", (int)work));
 	return r;
 }
 
@@ -196,7 +209,7 @@ static int
 send_close(struct session *s, struct err *e)
 {
 	expect_progress(s, LIM_CLOSE_SEC);
-	return link_send(child_link(s->child), MSG_CLOSE, house_next_id(s->house), 0, &(struct msg_close){ }, e);
+	return link_send(child_link(s->child), MSG_CLOSE, house_next_id(s->house), 0, &(struct msg_close){}, e);
 }
 
 static void start_again_later(struct session *s);
@@ -254,8 +267,8 @@ finish(struct session *s, uint64_t killed)
 	struct request    *r, *next;
 
 	remove_dir(s);
-	log_at(s->spare ? LOG_DEBUG : LOG_INFO, "session=%lu name=%s gone killed=%lu reason=\"%s\"", s->id, s->name, killed,
-	    s->why);
+	log_at(s->spare ? LOG_DEBUG : LOG_INFO, "session=%lu name=%s gone killed=%lu reason=\"%s\"", s->id, s->name,
+	    killed, s->why);
 	requests_reply_all(&s->pending, MSG_DELETE, s->house->gateway, MSG_DELETED, &deleted);
 	for (r = TAILQ_FIRST(&s->pending); r != NULL; r = next) { /* replies that waited for this */
 		next = TAILQ_NEXT(r, next);
@@ -307,7 +320,9 @@ static void
 start_again_later(struct session *s)
 {
 	const struct restart_policy policy = {
-		.first_sec = 0.1, .most_sec = 5, .window_sec = (double)s->house->config->worker_restart_window_sec,
+		.first_sec = 0.1,
+		.most_sec = 5,
+		.window_sec = (double)s->house->config->worker_restart_window_sec,
 		.limit = (unsigned)s->house->config->worker_restarts,
 	};
 	double     delay = restart_after_crash(&s->restart, &policy, ev_now(s->house->loop));
@@ -342,8 +357,8 @@ send_held(struct session *s)
 static void
 become_ready(struct session *s, const char *how)
 {
-	log_at(s->spare ? LOG_DEBUG : LOG_INFO, "session=%lu name=%s %s worker=%d init=%lu build_us=%lu", s->id, s->name, how,
-	    child_pid(s->child), s->init_pid, s->build_us);
+	log_at(s->spare ? LOG_DEBUG : LOG_INFO, "session=%lu name=%s %s worker=%d init=%lu build_us=%lu", s->id,
+	    s->name, how, child_pid(s->child), s->init_pid, s->build_us);
 	s->state = STATE_READY;
 	struct msg_session_info info = session_info(s);
 	requests_reply_all(&s->pending, MSG_CREATE, s->house->gateway, MSG_SESSION_INFO, &info);
@@ -422,8 +437,8 @@ on_exec_reply(struct session *s, struct request *r, struct msg *m)
 	}
 	const struct msg_exec_result *result = m->body;
 	log_debug("session=%lu exec=%lu ended cause=%s code=%ld signal=%lu killed=%lu us=%lu", s->id, r->exec,
-	    msg_enum_name(MSG_EXEC_RESULT, "cause", (int)result->cause), result->exit_code, result->signal, result->killed,
-	    result->duration_us);
+	    msg_enum_name(MSG_EXEC_RESULT, "cause", (int)result->cause), result->exit_code, result->signal,
+	    result->killed, result->duration_us);
 	if (result->cause == CAUSE_TIMEOUT && r->on_timeout == ON_TIMEOUT_DROP) {
 		drop_after_timeout(s, r, result);
 		return;
@@ -488,7 +503,8 @@ on_worker_gone(void *arg, int status)
 	child_close(&s->child);
 	ev_timer_stop(s->house->loop, &s->patience);
 	if (s->state == STATE_STARTING || (s->spare && s->state == STATE_READY)) {
-		err_set(&e, E_CRASH, "the session's worker died (%s) before the sandbox was ready", child_status(status));
+		err_set(
+		    &e, E_CRASH, "the session's worker died (%s) before the sandbox was ready", child_status(status));
 		begin_closing(s, &e);
 		return;
 	}
@@ -602,7 +618,8 @@ on_output_ack(struct session *s, const struct msg *m, struct err *e)
 	struct request       *r = request_find(&s->pending, m->conn, a.call);
 
 	if (a.offset > r->sent[a.stream])
-		return err_set(e, E_INVALID, "output_ack.offset: %lu is more than the %lu bytes sent", a.offset, r->sent[a.stream]);
+		return err_set(e, E_INVALID, "output_ack.offset: %lu is more than the %lu bytes sent", a.offset,
+		    r->sent[a.stream]);
 	a.call = r->exec;
 	if (s->child == NULL)
 		return 0; /* the next worker is told by offset */
@@ -610,16 +627,16 @@ on_output_ack(struct session *s, const struct msg *m, struct err *e)
 }
 
 #define IN(st) (1U << (st))
-#define ALIVE  (IN(STATE_STARTING) | IN(STATE_READY) | IN(STATE_RESTARTING))
+#define ALIVE (IN(STATE_STARTING) | IN(STATE_READY) | IN(STATE_RESTARTING))
 
 static const struct {
-	int      (*fn)(struct session *, const struct msg *, struct err *);
+	int (*fn)(struct session *, const struct msg *, struct err *);
 	unsigned when; /* states in which it is welcome */
 } on[MSG__COUNT] = {
-	[MSG_CREATE]     = { on_create, ALIVE },
-	[MSG_EXEC]       = { on_exec, ALIVE },
-	[MSG_DELETE]     = { on_delete, ALIVE | IN(STATE_CLOSING) },
-	[MSG_CANCEL]     = { on_cancel, ALIVE },
+	[MSG_CREATE] = { on_create, ALIVE },
+	[MSG_EXEC] = { on_exec, ALIVE },
+	[MSG_DELETE] = { on_delete, ALIVE | IN(STATE_CLOSING) },
+	[MSG_CANCEL] = { on_cancel, ALIVE },
 	[MSG_OUTPUT_ACK] = { on_output_ack, ALIVE },
 };
 
@@ -749,7 +766,7 @@ bool
 session_fits(const struct session *s, const struct msg_spec *spec)
 {
 	return s->spare && s->state == STATE_READY && s->spec.workspace_mb == spec->workspace_mb &&
-	    s->spec.network == spec->network;
+	       s->spec.network == spec->network;
 }
 
 int
@@ -787,8 +804,11 @@ keep_cgroups(struct session *s, const struct msg_cgroups *c)
 	for (size_t i = 0; i < 4; i++)
 		s->cgroup_paths[i] = strdup(paths[i]);
 	s->cgroups = (struct msg_cgroups){
-		.unified = s->cgroup_paths[0], .v2_limits = c->v2_limits, .memory = s->cgroup_paths[1],
-		.pids = s->cgroup_paths[2], .cpu = s->cgroup_paths[3],
+		.unified = s->cgroup_paths[0],
+		.v2_limits = c->v2_limits,
+		.memory = s->cgroup_paths[1],
+		.pids = s->cgroup_paths[2],
+		.cpu = s->cgroup_paths[3],
 	};
 }
 

@@ -19,8 +19,8 @@
 struct session;
 
 /* Start a new one; the client of m (a CREATE) is answered when it stands.  NULL and the reason. */
-struct session *session_create(struct house *, const char *name, const struct msg_spec *, uint32_t uid_base,
-    const struct msg *m, struct err *);
+struct session *session_create(
+    struct house *, const char *name, const struct msg_spec *, uint32_t uid_base, const struct msg *m, struct err *);
 
 /* Build a sandbox ahead.  It has no name a client could say until it is claimed. */
 struct session *session_prepare(struct house *, const struct msg_spec *, uint32_t uid_base, struct err *);

@@ -19,8 +19,20 @@
 #include "fd.h"
 
 static const char *const directories[] = {
-	"etc", "etc/alternatives", "etc/ssl", "dev", "dev/pts", "dev/shm", "home", "opt", "proc", "run", "tmp", "usr",
-	"var", "workspace",
+	"etc",
+	"etc/alternatives",
+	"etc/ssl",
+	"dev",
+	"dev/pts",
+	"dev/shm",
+	"home",
+	"opt",
+	"proc",
+	"run",
+	"tmp",
+	"usr",
+	"var",
+	"workspace",
 };
 
 /* Host directories that may be links (merged /usr) or real. */
@@ -32,34 +44,45 @@ static const struct {
 	/* A login shell reads this for every command: it must not fork. */
 	{ "etc/profile", "umask 022\n" },
 	{ "etc/passwd", "root:x:0:0:root:/home:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n" },
-	{ "etc/group", "root:x:0:\ntty:x:5:\nnogroup:x:65534:\n" },
-	{ "etc/hostname", "box\n" },
+	{ "etc/group", "root:x:0:\ntty:x:5:\nnogroup:x:65534:\n" }, { "etc/hostname", "box\n" },
 	{ "etc/hosts", "127.0.0.1 localhost box\n::1 localhost box\n" },
 	{ "etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n" },
-	{ "etc/resolv.conf", "" },
-	{ "etc/ld.so.cache", "" }, /* the host's is mounted over it */
+	{ "etc/resolv.conf", "" }, { "etc/ld.so.cache", "" }, /* the host's is mounted over it */
 };
 
 /* Small host files that never hold a secret. */
 static const char *const copies[] = {
-	"etc/localtime", "etc/protocols", "etc/services", "etc/mime.types", "etc/ld.so.conf",
+	"etc/localtime",
+	"etc/protocols",
+	"etc/services",
+	"etc/mime.types",
+	"etc/ld.so.conf",
 };
 
 static const struct {
 	const char *name, *to;
 } links[] = {
-	{ "dev/fd", "/proc/self/fd" },      { "dev/stdin", "/proc/self/fd/0" },
-	{ "dev/stdout", "/proc/self/fd/1" }, { "dev/stderr", "/proc/self/fd/2" },
-	{ "dev/ptmx", "pts/ptmx" },         { "etc/mtab", "/proc/self/mounts" },
-	{ "etc/os-release", "../usr/lib/os-release" }, { "root", "home" }, { "var/tmp", "../tmp" },
+	{ "dev/fd", "/proc/self/fd" },
+	{ "dev/stdin", "/proc/self/fd/0" },
+	{ "dev/stdout", "/proc/self/fd/1" },
+	{ "dev/stderr", "/proc/self/fd/2" },
+	{ "dev/ptmx", "pts/ptmx" },
+	{ "etc/mtab", "/proc/self/mounts" },
+	{ "etc/os-release", "../usr/lib/os-release" },
+	{ "root", "home" },
+	{ "var/tmp", "../tmp" },
 };
 
 static const struct {
 	const char *name;
 	unsigned    major, minor;
 } devices[] = {
-	{ "dev/null", 1, 3 }, { "dev/zero", 1, 5 }, { "dev/full", 1, 7 },
-	{ "dev/random", 1, 8 }, { "dev/urandom", 1, 9 }, { "dev/tty", 5, 0 },
+	{ "dev/null", 1, 3 },
+	{ "dev/zero", 1, 5 },
+	{ "dev/full", 1, 7 },
+	{ "dev/random", 1, 8 },
+	{ "dev/urandom", 1, 9 },
+	{ "dev/tty", 5, 0 },
 };
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))

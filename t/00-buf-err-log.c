@@ -231,7 +231,8 @@ log_lines(void)
 	log_debug("not said");
 	drain(out, sizeof(out));
 	release();
-	like(out, "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\\.[0-9]{3}Z tester info: session=41 gone\n$", "one line, stamped");
+	like(out, "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\\.[0-9]{3}Z tester info: session=41 gone\n$",
+	    "one line, stamped");
 	unlike(out, "not said", "below the threshold nothing is said");
 	cmp_ok(kept, "==", EBADF, "errno is kept");
 	cmp_ok(log_threshold(), "==", LOG_INFO, "the threshold can be asked for");
@@ -283,7 +284,8 @@ log_full_pipe(void)
 	pass("a full pipe does not stop the log");
 	ok(lines > 0 && lines < 500 && strstr(out, "line 0000") != NULL, "%d of 500 lines went in", lines);
 	const char *told = strstr(after, "log_lines_dropped=");
-	cmp_ok(told ? atoi(told + strlen("log_lines_dropped=")) : -1, "==", 500 - lines, "the next line tells how many did not");
+	cmp_ok(told ? atoi(told + strlen("log_lines_dropped=")) : -1, "==", 500 - lines,
+	    "the next line tells how many did not");
 	ok(told != NULL && strstr(told + 18, "dropped=") == NULL, "once");
 	like(after, "after\n.*later\n$", "and is there itself");
 }

@@ -64,7 +64,8 @@ packed(void)
 	struct packet        p = { 0 };
 	struct msg_conn_open c = { .peer = fcntl(0, F_DUPFD, 0) };
 
-	ok(msg_encode(&p, MSG_CONN_OPEN, 0, 0, &c, &e) == 0 && p.nfds == 1 && p.fds[0] != c.peer && close_on_exec(p.fds[0]),
+	ok(msg_encode(&p, MSG_CONN_OPEN, 0, 0, &c, &e) == 0 && p.nfds == 1 && p.fds[0] != c.peer &&
+		close_on_exec(p.fds[0]),
 	    "a packet has a descriptor of its own, close-on-exec");
 	packet_clear(&p);
 	ok(fcntl(c.peer, F_GETFD) != -1, "and leaves the owner's alone");
@@ -160,7 +161,8 @@ payload_of(size_t n)
 	cmp_ok(send_message(MSG_OUTPUT, &o), "==", 0, "a payload of %zu bytes is sent", n);
 	cmp_ok(recv_from(FROM_INIT), "==", 0, "and received");
 	const struct msg_output *r = m.body;
-	ok((r->data.data == NULL) == (n > LIM_BLOB_INLINE), "%s the message", n > LIM_BLOB_INLINE ? "beside" : "inside");
+	ok((r->data.data == NULL) == (n > LIM_BLOB_INLINE), "%s the message",
+	    n > LIM_BLOB_INLINE ? "beside" : "inside");
 	ok(blob_read(&r->data, &got, &e) == 0 && got.len == n && memcmp(got.data, bytes, n) == 0, "identical");
 	msg_clear(&m);
 	buf_clear(&got);
@@ -189,7 +191,8 @@ passed_on(void)
 	msg_clear(&m);
 	cmp_ok(recv_from(FROM_INIT), "==", 0, "and received");
 	const struct msg_output *r = m.body;
-	ok(blob_read(&r->data, &got, &e) == 0 && got.len == 98 * KIB + 48 && memcmp(got.data, bytes + 1000, got.len) == 0,
+	ok(blob_read(&r->data, &got, &e) == 0 && got.len == 98 * KIB + 48 &&
+		memcmp(got.data, bytes + 1000, got.len) == 0,
 	    "identical");
 	msg_clear(&m);
 	buf_clear(&got);
@@ -211,7 +214,9 @@ hostile(const char *what, const void *bytes, size_t n, int first, size_t nfds, i
 	if (raw_send(ends[0], bytes, n, fds, nfds) == -1)
 		BAIL_OUT("send %s", what);
 	cmp_ok(recv_from(FROM_CLIENT | FROM_SUPERVISOR), "==", want, "%s, %zu descriptors: %s", what, nfds,
-	    want == 2 ? "the end" : want == 0 ? "taken" : "refused");
+	    want == 2   ? "the end"
+	    : want == 0 ? "taken"
+			: "refused");
 	ok(want != -1 || (e.code != E_NONE && e.text[0] != '\0'), "with a reason: %s", e.text);
 	ok(want == 0 || m.body == NULL, "and no message");
 	msg_clear(&m);

@@ -32,7 +32,7 @@ static void
 takes_what_is_right(void)
 {
 	static const char text[] = "# comment\n\n  max_sessions=9 \n\tcpus = 2.5\nsocket_group =  box users \n"
-	                           "log_level = debug\nrequire = full\n#max_sessions = 1\nstate_dir = /a = b";
+				   "log_level = debug\nrequire = full\n#max_sessions = 1\nstate_dir = /a = b";
 
 	if (!ok(parse(text, strlen(text)) == 0, "a good file is taken"))
 		diag("%s", why.text);
@@ -54,7 +54,8 @@ refuses_what_is_wrong(void)
 	refuses("max_sessions = -1", "file:1: max_sessions: '-1' is not a whole number");
 	refuses("max_sessions = 1k", "file:1: max_sessions: '1k' is not a whole number");
 	refuses("max_sessions = 0", "file:1: max_sessions: 0 is not in 1..5000");
-	refuses("max_sessions = 99999999999999999999999", "file:1: max_sessions: '99999999999999999999999' is not a whole number");
+	refuses("max_sessions = 99999999999999999999999",
+	    "file:1: max_sessions: '99999999999999999999999' is not a whole number");
 	refuses("cpus = nan", "file:1: cpus: 'nan' is not a number");
 	refuses("cpus = 0", "file:1: cpus: 0 is not in 0.01..1024");
 	refuses("log_level = loud", "file:1: log_level: 'loud' should be error, warn, info or debug");

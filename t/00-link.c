@@ -17,12 +17,12 @@ enum { MANY = 10000 };
 /* One end and what was seen of it. */
 struct side {
 	struct link *link;
-	uint64_t     next;      /* the number the next message should have */
+	uint64_t     next; /* the number the next message should have */
 	int          got, out_of_order, gone;
 	struct err   why;
-	void       (*then)(struct side *); /* after each message */
-	ev_timer     timer;
-	int          closes_at; /* message after which the link is closed; 0: none */
+	void (*then)(struct side *); /* after each message */
+	ev_timer timer;
+	int      closes_at; /* message after which the link is closed; 0: none */
 };
 
 static struct ev_loop *loop;
@@ -103,14 +103,14 @@ too_late(struct ev_loop *l, ev_timer *w, int revents)
 }
 
 /* Runs the loop until the condition holds, a minute at most. */
-#define RUN_UNTIL(cond) \
-	do { \
-		ev_timer late; \
+#define RUN_UNTIL(cond)                                    \
+	do {                                               \
+		ev_timer late;                             \
 		ev_timer_init(&late, too_late, 60.0, 0.0); \
-		ev_timer_start(loop, &late); \
-		while (!(cond) && ev_is_active(&late)) \
-			ev_run(loop, EVRUN_ONCE); \
-		ev_timer_stop(loop, &late); \
+		ev_timer_start(loop, &late);               \
+		while (!(cond) && ev_is_active(&late))     \
+			ev_run(loop, EVRUN_ONCE);          \
+		ev_timer_stop(loop, &late);                \
 	} while (0)
 
 /* Everything that is ready now. */
@@ -200,10 +200,10 @@ no_overtaking(void)
 static void
 mixed_sizes(void)
 {
-	struct side        a, b;
-	char              *bytes = calloc(1, 200 * KIB);
-	struct msg_spawn   s;
-	struct msg_output  o;
+	struct side       a, b;
+	char             *bytes = calloc(1, 200 * KIB);
+	struct msg_spawn  s;
+	struct msg_output o;
 
 	connect_sides(&a, &b);
 	msg_defaults(MSG_OUTPUT, &o);
@@ -235,7 +235,7 @@ replies(void)
 
 	connect_sides(&a, &b);
 	err_set(&why, E_CONFLICT, "because");
-	cmp_ok(link_reply(b.link, MSG_DONE, 3, 9, &(struct msg_done){ }, &e), "==", 0, "a reply is sent");
+	cmp_ok(link_reply(b.link, MSG_DONE, 3, 9, &(struct msg_done){}, &e), "==", 0, "a reply is sent");
 	cmp_ok(link_fail(b.link, 4, 9, &why, &e), "==", 0, "a failure too");
 	RUN_UNTIL(a.got == 2);
 	cmp_ok(a.got, "==", 2, "both arrive");
@@ -422,8 +422,10 @@ garbage(const char *what, const char *bytes, size_t n)
 static void
 last_words(void)
 {
-	struct side a;
-	static const char words[] = "\x93\x02\xa6" "detach\x81\xa4" "call\x00";
+	struct side       a;
+	static const char words[] = "\x93\x02\xa6"
+				    "detach\x81\xa4"
+				    "call\x00";
 
 	int fd = connect_bare(&a);
 	for (int i = 0; i < 3 * LIM_LINK_BURST; i++)
@@ -464,7 +466,10 @@ main(void)
 	paused();
 	garbage("garbage", "\xc1", 1);
 	garbage("a message of another's", "\x93\x02\xadgateway_ready\x80", 17);
-	garbage("half a message", "\x93\x02\xa6" "deta", 7);
+	garbage("half a message",
+	    "\x93\x02\xa6"
+	    "deta",
+	    7);
 	last_words();
 	ev_loop_destroy(loop);
 	cmp_ok(open_fds(), "==", before, "no descriptor was left open");

@@ -14,7 +14,7 @@ enum { ROOM = 4096 };
 static enum mp_verdict
 scan_at_once(const void *p, size_t n, size_t most, size_t *len)
 {
-	struct mp_scan  s = { 0 };
+	struct mp_scan s = { 0 };
 	/* exactly n bytes on the heap: a look behind them is seen by the sanitizer */
 	void           *copy = memcpy(malloc(n ? n : 1), p, n);
 	enum mp_verdict v = mp_scan(&s, copy, n, most);
@@ -238,15 +238,47 @@ static size_t
 random_value(unsigned char *p, size_t room)
 {
 	static const unsigned char heads[] = {
-		0x80, 0x81, 0x83, 0x90, 0x92, 0x9f, 0xa0, 0xa3, 0xc0, 0xc1, 0xc2, 0xc4, 0xc5, 0xc6, 0xc7, 0xc8, 0xc9,
-		0xca, 0xcb, 0xcc, 0xcf, 0xd0, 0xd3, 0xd4, 0xd8, 0xd9, 0xda, 0xdb, 0xdc, 0xdd, 0xde, 0xdf, 0xff,
+		0x80,
+		0x81,
+		0x83,
+		0x90,
+		0x92,
+		0x9f,
+		0xa0,
+		0xa3,
+		0xc0,
+		0xc1,
+		0xc2,
+		0xc4,
+		0xc5,
+		0xc6,
+		0xc7,
+		0xc8,
+		0xc9,
+		0xca,
+		0xcb,
+		0xcc,
+		0xcf,
+		0xd0,
+		0xd3,
+		0xd4,
+		0xd8,
+		0xd9,
+		0xda,
+		0xdb,
+		0xdc,
+		0xdd,
+		0xde,
+		0xdf,
+		0xff,
 	};
 	size_t n = rnd() % room;
 
 	for (size_t i = 0; i < n; i++) {
 		unsigned pick = rnd() >> 60;
-		p[i] = pick < 6 ? heads[(rnd() >> 20) % sizeof(heads)] : pick < 12 ? (unsigned char)(rnd() >> 62) :
-		    (unsigned char)(rnd() >> 40);
+		p[i] = pick < 6    ? heads[(rnd() >> 20) % sizeof(heads)]
+		       : pick < 12 ? (unsigned char)(rnd() >> 62)
+				   : (unsigned char)(rnd() >> 40);
 	}
 	return n;
 }
@@ -289,7 +321,10 @@ writer(void)
 	mp_cstr(&pk, "");
 	mp_cstr(&pk, "abc");
 	cmp_ok(b.len, "==", 6, "the packer writes into a buffer");
-	cmp_mem(b.data, "\x92\xa0\xa3" "abc", 6, "what MessagePack says");
+	cmp_mem(b.data,
+	    "\x92\xa0\xa3"
+	    "abc",
+	    6, "what MessagePack says");
 	buf_clear(&b);
 }
 

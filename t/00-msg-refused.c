@@ -41,11 +41,12 @@ missing_and_doubled(void)
 	for (EVERY_MESSAGE(t)) {
 		for (EVERY_FIELD(f, t)) {
 			if (f->needed) {
-				ok(refused(t, &(struct twist){ .at = f, .omit = true }, &e), "%s without %s", msg_name(t),
-				    f->name);
+				ok(refused(t, &(struct twist){ .at = f, .omit = true }, &e), "%s without %s",
+				    msg_name(t), f->name);
 				like(e.text, "missing", "says missing");
 			}
-			ok(refused(t, &(struct twist){ .at = f, .twice = true }, &e), "%s with two %s", msg_name(t), f->name);
+			ok(refused(t, &(struct twist){ .at = f, .twice = true }, &e), "%s with two %s", msg_name(t),
+			    f->name);
 			like(e.text, "given twice", "says twice");
 		}
 	}
@@ -223,14 +224,16 @@ ranges(void)
 	for (EVERY_MESSAGE(t)) {
 		for (EVERY_FIELD(f, t)) {
 			if (has_minimum(f))
-				ok(refused(t, &(struct twist){ f, put_out_of_range, 0, 0, 0, 0 }, &e) && e.code == E_INVALID,
+				ok(refused(t, &(struct twist){ f, put_out_of_range, 0, 0, 0, 0 }, &e) &&
+					e.code == E_INVALID,
 				    "%s.%s under its minimum %ld", msg_name(t), f->name, f->least);
 			if (has_maximum(f))
-				ok(refused(t, &(struct twist){ f, put_out_of_range, 1, 0, 0, 0 }, &e) && e.code == E_INVALID,
+				ok(refused(t, &(struct twist){ f, put_out_of_range, 1, 0, 0, 0 }, &e) &&
+					e.code == E_INVALID,
 				    "%s.%s over its maximum %lu", msg_name(t), f->name, f->most);
 			for (int i = 2; f->kind == K_F64 && i < 7; i++)
-				ok(refused(t, &(struct twist){ f, put_out_of_range, i, 0, 0, 0 }, &e),
-				    "%s.%s: %s", msg_name(t), f->name, e.text);
+				ok(refused(t, &(struct twist){ f, put_out_of_range, i, 0, 0, 0 }, &e), "%s.%s: %s",
+				    msg_name(t), f->name, e.text);
 		}
 	}
 }
@@ -281,8 +284,8 @@ texts(void)
 			if (f->kind != K_STR && !list)
 				continue;
 			for (int where = 0; where <= (f->kind == K_PAIRS); where++) {
-				ok(refused(t, &(struct twist){ f, put_nul, where, 0, 0, 0 }, &e), "%s.%s with a NUL", msg_name(t),
-				    f->name);
+				ok(refused(t, &(struct twist){ f, put_nul, where, 0, 0, 0 }, &e), "%s.%s with a NUL",
+				    msg_name(t), f->name);
 				like(e.text, "NUL", "says so");
 				if (list)
 					ok(refused(t, &(struct twist){ f, put_number_inside, where, 0, 0, 0 }, &e),
@@ -320,8 +323,8 @@ choices(void)
 			if (f->kind != K_ENUM)
 				continue;
 			for (int which = 0; which < 4; which++) {
-				ok(refused(t, &(struct twist){ f, put_bad_choice, which, 0, 0, 0 }, &e), "%s.%s: bad choice %d",
-				    msg_name(t), f->name, which);
+				ok(refused(t, &(struct twist){ f, put_bad_choice, which, 0, 0, 0 }, &e),
+				    "%s.%s: bad choice %d", msg_name(t), f->name, which);
 				bool all = true;
 				for (int i = 0; f->names[i] != NULL; i++) {
 					char quoted[64];
@@ -339,7 +342,7 @@ choices(void)
 struct beside {
 	const char *what;
 	uint64_t    offset, len;
-	size_t      file;     /* its size */
+	size_t      file; /* its size */
 	int         seals;
 	int         index;
 	int         ext, size; /* 0: as it should be */
@@ -356,7 +359,14 @@ put_beside(msgpack_packer *pk, const struct field *f, long arg)
 
 	memcpy(x + 1, &offset, 8);
 	memcpy(x + 9, &len, 8);
-	put_ext(pk, b->ext ? b->ext : blob ? EXT_BLOB : EXT_FD, x, b->size ? (size_t)b->size : blob ? EXT_BLOB_SIZE : 1);
+	put_ext(pk,
+	    b->ext ? b->ext
+	    : blob ? EXT_BLOB
+		   : EXT_FD,
+	    x,
+	    b->size ? (size_t)b->size
+	    : blob  ? EXT_BLOB_SIZE
+		    : 1);
 }
 
 static int

@@ -40,8 +40,8 @@ round_trip(enum msg_type t, enum fill how, uint64_t conn, unsigned from, bool st
 	if (encode(&p, t, conn, body, &e) == 0 && take(&m, t, &p, from, &e) == 0)
 		bad = body_differs(t, body, m.body);
 	if (!ok(bad == NULL && m.type == t && m.envelope == env && m.conn == conn &&
-	    m.id == (env == ENV_NOTICE ? 0 : UINT64_MAX), "%s with %s, from %u%s", msg_name(t), fill_names[how], from,
-	    stream ? " on a stream" : ""))
+		    m.id == (env == ENV_NOTICE ? 0 : UINT64_MAX),
+		"%s with %s, from %u%s", msg_name(t), fill_names[how], from, stream ? " on a stream" : ""))
 		diag("error '%s', differs in '%s'", e.text, bad ? bad : "the envelope");
 	msg_clear(&m);
 	packet_clear(&p);
@@ -91,7 +91,8 @@ streams(void)
 	cmp_ok(take(&m, MSG_EXEC_RESULT, &p, FROM_SUPERVISOR, &e), "==", 0, "and comes out");
 	const struct msg_exec_result *got = m.body;
 	ok(got != NULL && got->stdout.len == 100 * KIB && got->stdout.data != NULL &&
-	    memcmp(got->stdout.data, big, 100 * KIB) == 0, "identical");
+		memcmp(got->stdout.data, big, 100 * KIB) == 0,
+	    "identical");
 	msg_clear(&m);
 	packet_clear(&p);
 	p = (struct packet){ .stream = true };
@@ -159,8 +160,9 @@ envelopes(void)
 	struct err e;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-		ok(take_bytes(bad[i].bytes, bad[i].n, FROM_CLIENT, &m, &e) == -1 && e.code != E_NONE && e.text[0] != '\0' &&
-		    m.body == NULL, "%s from a client is refused: %s", bad[i].what, e.text);
+		ok(take_bytes(bad[i].bytes, bad[i].n, FROM_CLIENT, &m, &e) == -1 && e.code != E_NONE &&
+			e.text[0] != '\0' && m.body == NULL,
+		    "%s from a client is refused: %s", bad[i].what, e.text);
 		msg_clear(&m);
 	}
 	ok(take_bytes(BYTES("\x94\x00\x01\xa4ping\x80"), FROM_CLIENT, &m, &e) == 0, "while a ping is taken");
@@ -172,10 +174,12 @@ envelopes(void)
 	    "a negative connection id too");
 	msg_clear(&m);
 	ok(take_bytes(BYTES("\x94\x00\x2a\xa4nope\x80"), FROM_CLIENT, &m, &e) == -1 && m.id == 42 &&
-	    m.envelope == ENV_REQUEST, "a refused request still tells its id");
+		m.envelope == ENV_REQUEST,
+	    "a refused request still tells its id");
 	like(e.text, "'nope'", "the text names the method");
 	msg_clear(&m);
-	ok(take_bytes(BYTES("\x94\x00\x2a\xa3get\x80"), FROM_CLIENT, &m, &e) == -1 && m.id == 42, "one with bad fields too");
+	ok(take_bytes(BYTES("\x94\x00\x2a\xa3get\x80"), FROM_CLIENT, &m, &e) == -1 && m.id == 42,
+	    "one with bad fields too");
 	msg_clear(&m);
 	ok(take_bytes(BYTES("\x94\x00\x01\xa5p\ning\x80"), FROM_CLIENT, &m, &e) == -1, "a hostile method name");
 	like(e.text, "p\\\\x0aing", "is escaped");
@@ -217,8 +221,8 @@ wrong_senders(void)
 			p = (struct packet){ 0 };
 			put_message(&p, t, NULL);
 			put_fds(&p);
-			ok(take(&m, t, &p, bit, &e) == -1 && e.code == E_PROTO && m.body == NULL, "%s from %u is refused",
-			    msg_name(t), bit);
+			ok(take(&m, t, &p, bit, &e) == -1 && e.code == E_PROTO && m.body == NULL,
+			    "%s from %u is refused", msg_name(t), bit);
 			msg_clear(&m);
 			packet_clear(&p);
 		}
@@ -236,8 +240,9 @@ error_replies(void)
 		struct msg    m = { 0 };
 
 		err_set(&why, c, "it's %d", c);
-		ok(msg_encode_error(&p, 9, 5, &why, &e) == 0 && take(&m, MSG_NONE, &p, FROM_WORKER, &e) == 0 && m.failed &&
-		    m.id == 9 && m.conn == 5 && m.envelope == ENV_REPLY, "error '%s' travels", err_wire_name(c));
+		ok(msg_encode_error(&p, 9, 5, &why, &e) == 0 && take(&m, MSG_NONE, &p, FROM_WORKER, &e) == 0 &&
+			m.failed && m.id == 9 && m.conn == 5 && m.envelope == ENV_REPLY,
+		    "error '%s' travels", err_wire_name(c));
 		cmp_ok(m.error.code, "==", c, "as itself");
 		is(m.error.text, why.text, "with its text");
 		msg_clear(&m);
@@ -279,7 +284,8 @@ odd_replies(void)
 	struct msg m;
 	struct err e;
 
-	ok(take_failure("made_up", 10, &m, &e) == 0 && m.failed && m.error.code == E_SYS, "an unknown code is a system error");
+	ok(take_failure("made_up", 10, &m, &e) == 0 && m.failed && m.error.code == E_SYS,
+	    "an unknown code is a system error");
 	is(m.error.text, "xxxxxxxxxx", "and keeps its text");
 	msg_clear(&m);
 	ok(take_failure("none", 10, &m, &e) == 0 && m.failed, "an error called 'none' is a failure still");
@@ -293,7 +299,8 @@ odd_replies(void)
 	ok(take_bytes(BYTES("\x94\x01\x03\x80\xc0"), FROM_WORKER, &m, &e) == -1, "an error without code is refused");
 	like(e.text, "^failure\\.code: missing", "as missing");
 	msg_clear(&m);
-	ok(take_bytes(BYTES("\x94\x01\x03\xa1x\xc0"), FROM_WORKER, &m, &e) == -1, "an error that is a string is refused");
+	ok(take_bytes(BYTES("\x94\x01\x03\xa1x\xc0"), FROM_WORKER, &m, &e) == -1,
+	    "an error that is a string is refused");
 	msg_clear(&m);
 	ok(take_bytes(BYTES("\x94\x01\x03\xc0\xc0"), FROM_WORKER, &m, &e) == 0 && !m.failed, "a nil result is a reply");
 	ok(msg_expect(&m, MSG_DONE, &e) == -1, "but no result of any type");
@@ -339,8 +346,10 @@ depth_of(enum msg_type t)
 	size_t deepest = 0;
 
 	for (EVERY_FIELD(f, t)) {
-		size_t d = f->kind == K_OBJ ? depth_of(f->sub) : f->kind == K_LIST ? 1 + depth_of(f->sub) :
-		    f->kind == K_STRS || f->kind == K_PAIRS ? 1 : 0;
+		size_t d = f->kind == K_OBJ                          ? depth_of(f->sub)
+			   : f->kind == K_LIST                       ? 1 + depth_of(f->sub)
+			   : f->kind == K_STRS || f->kind == K_PAIRS ? 1
+								     : 0;
 		deepest = d > deepest ? d : deepest;
 	}
 	return deepest + 1;
@@ -380,10 +389,17 @@ nested_texts(void)
 	struct msg m;
 	struct err e;
 
-	take_bytes(BYTES("\x94\x00\x01\xa6" "create\x81\xa4spec\x81\xa4" "cpus\xa1x"), FROM_CLIENT, &m, &e);
+	take_bytes(BYTES("\x94\x00\x01\xa6"
+			 "create\x81\xa4spec\x81\xa4"
+			 "cpus\xa1x"),
+	    FROM_CLIENT, &m, &e);
 	is(e.text, "create.spec: spec.cpus: expected a number, got a string", "the text leads to a field of a field");
 	msg_clear(&m);
-	take_bytes(BYTES("\x94\x00\x01\xa6" "attach\x81\xa5" "execs\x92\x81\xa4" "exec\x01\x80"), FROM_WORKER, &m, &e);
+	take_bytes(BYTES("\x94\x00\x01\xa6"
+			 "attach\x81\xa5"
+			 "execs\x92\x81\xa4"
+			 "exec\x01\x80"),
+	    FROM_WORKER, &m, &e);
 	is(e.text, "attach.execs: entry 1: resume.exec: missing", "and to one in a list");
 	msg_clear(&m);
 }

@@ -198,8 +198,13 @@ static const struct {
 	const char *name;
 	int (*fn)(const char *arg);
 } misbehaviours[] = {
-	{ "fill", be_fill }, { "bomb", be_bomb }, { "runner", be_runner }, { "headless", be_headless },
-	{ "zombies", be_zombies }, { "count", be_count }, { "intruder", be_intruder },
+	{ "fill", be_fill },
+	{ "bomb", be_bomb },
+	{ "runner", be_runner },
+	{ "headless", be_headless },
+	{ "zombies", be_zombies },
+	{ "count", be_count },
+	{ "intruder", be_intruder },
 };
 
 /* Not by exit(): a sanitizer that looks for leaks then needs more than a sandbox gives it. */
@@ -231,19 +236,19 @@ struct call {
 };
 
 struct box {
-	bool           by_cgroup;
-	pid_t          pid; /* of the outer process: ends with init */
-	int            chan;
-	char           path[64];
-	struct chan_in in;
-	bool           ready, failed, gone;
-	char           reason[1024];
-	bool           no_acks;
-	uint64_t       next;
-	uint64_t       attach; /* request id of an ATTACH under way */
-	size_t         nknown;
+	bool              by_cgroup;
+	pid_t             pid; /* of the outer process: ends with init */
+	int               chan;
+	char              path[64];
+	struct chan_in    in;
+	bool              ready, failed, gone;
+	char              reason[1024];
+	bool              no_acks;
+	uint64_t          next;
+	uint64_t          attach; /* request id of an ATTACH under way */
+	size_t            nknown;
 	struct msg_resume known[16];
-	struct call    calls[CALLS];
+	struct call       calls[CALLS];
 };
 
 struct opts {
@@ -411,7 +416,8 @@ send_msg(struct box *b, enum msg_type t, uint64_t id, const void *body)
 static void
 ack(struct box *b, uint64_t id, enum stream s)
 {
-	send_msg(b, MSG_OUTPUT_ACK, 0, &(struct msg_output_ack){ .call = id, .stream = s, .offset = b->calls[id].at[s] });
+	send_msg(
+	    b, MSG_OUTPUT_ACK, 0, &(struct msg_output_ack){ .call = id, .stream = s, .offset = b->calls[id].at[s] });
 }
 
 static void
@@ -672,7 +678,7 @@ t_surroundings(struct box *b)
 
 	snprintf(deep, sizeof(deep), "%s/%s/a/b/c", dir, b->by_cgroup ? "cgroup" : "mark");
 	struct call *c = finish(b, start(b, "pwd; stat -c %a .; umask; echo $A", (struct opts){ .workdir = deep }));
-	char want[256];
+	char         want[256];
 	snprintf(want, sizeof(want), "%s\n755\n0022\n1\n", deep);
 	is(c->out[0].data, want, "the working directory is made, umask and environment are as asked");
 
@@ -690,9 +696,11 @@ t_surroundings(struct box *b)
 static void
 t_powerless(struct box *b)
 {
-	struct call *c = finish(b, start(b, "grep -E '^(Cap|NoNewPrivs|Sig(Blk|Ign)|Seccomp:)' /proc/self/status; "
-					    "cat /proc/self/oom_score_adj; ulimit -c; [ $(ps -o sid= -p $$) = $$ ] && echo leader",
-						 (struct opts){ 0 }));
+	struct call *c = finish(
+	    b, start(b,
+		   "grep -E '^(Cap|NoNewPrivs|Sig(Blk|Ign)|Seccomp:)' /proc/self/status; "
+		   "cat /proc/self/oom_score_adj; ulimit -c; [ $(ps -o sid= -p $$) = $$ ] && echo leader",
+		   (struct opts){ 0 }));
 
 	is(c->out[0].data,
 	    "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n"
@@ -740,7 +748,8 @@ t_streamed(struct box *b)
 	c = &b->calls[id];
 	await_bytes(b, id, 4096);
 	finish(b, start(b, "sleep 0.1", (struct opts){ 0 }));
-	ok(c->out[0].len == 4096 && !c->replied, "without an acknowledgement the window stays shut, and the command waits");
+	ok(c->out[0].len == 4096 && !c->replied,
+	    "without an acknowledgement the window stays shut, and the command waits");
 	b->no_acks = false;
 	ack(b, id, STREAM_STDOUT);
 	finish(b, id);
@@ -756,7 +765,8 @@ t_detached(struct box *b)
 	await_bytes(b, id, 4096);
 	send_msg(b, MSG_DETACH, 0, &(struct msg_detach){ .call = id });
 	finish(b, id);
-	ok(c->r.exit_code == 0 && c->r.stdout_bytes == FILL, "detached: the command runs to its end, its bytes are counted");
+	ok(c->r.exit_code == 0 && c->r.stdout_bytes == FILL,
+	    "detached: the command runs to its end, its bytes are counted");
 	cmp_ok(c->out[0].len, "==", 4096, "and not sent");
 	b->no_acks = false;
 }
@@ -764,9 +774,11 @@ t_detached(struct box *b)
 static void
 t_background(struct box *b)
 {
-	uint64_t     id = start(b, "(while :; do echo noise; done) & echo $! >&2; exec >&-; sleep 0.05; exit 3", (struct opts){ 0 });
+	uint64_t id = start(
+	    b, "(while :; do echo noise; done) & echo $! >&2; exec >&-; sleep 0.05; exit 3", (struct opts){ 0 });
 	struct call *c = finish(b, id);
-	ok(c->r.exit_code == 3 && c->r.killed == 0, "a background child that writes without end does not hold the reply");
+	ok(c->r.exit_code == 3 && c->r.killed == 0,
+	    "a background child that writes without end does not hold the reply");
 	char script[128];
 	snprintf(script, sizeof(script), "p=%d; kill -0 $p && echo alive; kill -9 $p", atoi(c->out[1].data));
 	c = finish(b, start(b, script, (struct opts){ 0 }));
@@ -793,7 +805,8 @@ is_alone(struct box *b, const char *after)
 static void
 t_timeout(struct box *b)
 {
-	struct call *c = finish(b, start(b, "echo begun; trap '' TERM; sleep 1000 & sleep 1000", (struct opts){ .timeout_ms = 200 }));
+	struct call *c = finish(
+	    b, start(b, "echo begun; trap '' TERM; sleep 1000 & sleep 1000", (struct opts){ .timeout_ms = 200 }));
 	ok(c->r.cause == CAUSE_TIMEOUT && c->r.exit_code == -1 && c->r.signal == SIGKILL, "a timeout is told as one");
 	is(c->out[0].data, "begun\n", "output up to then is kept");
 	cmp_ok(c->r.duration_us, ">=", 200000, "it had its time");
@@ -817,7 +830,8 @@ t_cancel(struct box *b)
 	ok(!cancel(b, id)->failed, "cancel is answered at once");
 	struct call *c = finish(b, id);
 	ok(c->r.cause == CAUSE_CANCELLED && c->r.signal == SIGKILL, "and the command ends cancelled");
-	cmp_ok(c->r.killed, ">=", BOMB, "with %lu processes killed: own sessions, orphans, stopped, deaf to TERM", c->r.killed);
+	cmp_ok(c->r.killed, ">=", BOMB, "with %lu processes killed: own sessions, orphans, stopped, deaf to TERM",
+	    c->r.killed);
 	cmp_ok(processes(b), "==", 2 + 3, "another command and its children were not touched");
 	ok(cancel(b, id)->error.code == E_NOTFOUND, "cancel of one that has ended is refused");
 	ok(cancel(b, 2000)->error.code == E_NOTFOUND, "and of one that never was");
@@ -834,8 +848,9 @@ t_cancel(struct box *b)
 static void
 t_runner(struct box *b)
 {
-	uint64_t id = start(b, NULL, (struct opts){
-		.argv = (const char *[]){ "sh", "-c", "\"$0\" runner 4; exec sleep 1000", self, NULL }, .window = 100 });
+	uint64_t id = start(b, NULL,
+	    (struct opts){ .argv = (const char *[]){ "sh", "-c", "\"$0\" runner 4; exec sleep 1000", self, NULL },
+		.window = 100 });
 	await_bytes(b, id, 4);
 	cancel(b, id);
 	struct call *c = finish(b, id);
@@ -852,8 +867,9 @@ t_zombies(struct box *b)
 	snprintf(want, sizeof(want), "%d\n", ZOMBIES);
 	struct call *c = finish(b, start_self(b, "zombies", n, (struct opts){ 0 }));
 	is(c->out[0].data, want, "%d zombies fell to init", ZOMBIES);
-	c = finish(b, start(b, "while grep -l '^State:.Z' /proc/[0-9]*/status 2>/dev/null | grep -q .; do :; done; echo clean",
-			       (struct opts){ 0 }));
+	c = finish(
+	    b, start(b, "while grep -l '^State:.Z' /proc/[0-9]*/status 2>/dev/null | grep -q .; do :; done; echo clean",
+		   (struct opts){ 0 }));
 	is(c->out[0].data, "clean\n", "and were reaped");
 }
 
@@ -904,7 +920,8 @@ t_reattach(struct box *b)
 	char go[64], script[256];
 
 	snprintf(go, sizeof(go), "%s/go", dir);
-	snprintf(script, sizeof(script), "echo one; while [ ! -e %s ]; do sleep 0.01; done; echo two; echo bad >&2; exit 5", go);
+	snprintf(script, sizeof(script),
+	    "echo one; while [ ! -e %s ]; do sleep 0.01; done; echo two; echo bad >&2; exit 5", go);
 	uint64_t streamed = start(b, script, (struct opts){ .window = 1000 });
 	uint64_t kept = start(b, script, (struct opts){ 0 });
 	uint64_t unwanted = start(b, script, (struct opts){ .window = 1000 });
@@ -919,7 +936,8 @@ t_reattach(struct box *b)
 	struct call *c = &b->calls[streamed];
 	buf_clear(&c->out[0]);
 	c->at[0] = 2;
-	struct msg_resume from[] = { { .exec = streamed, .stdout_offset = 2, .wanted = true }, { .exec = 999, .wanted = true } };
+	struct msg_resume from[] = { { .exec = streamed, .stdout_offset = 2, .wanted = true },
+		{ .exec = 999, .wanted = true } };
 	attach(b, from, 2);
 	ok(b->nknown == 3 && b->known[0].exec == streamed && b->known[0].wanted && !b->known[2].wanted,
 	    "another master is told what runs, and what it did not ask for is detached");

@@ -167,8 +167,11 @@ start(const char *root, uint64_t uid, uint64_t most)
 {
 	AUTO_FD int              listener = listen_at(door);
 	struct msg_gateway_start s = {
-		.listener = listener, .max_connections = most,
-		.uid = uid, .chroot = root, .next_conn = FIRST_CONN,
+		.listener = listener,
+		.max_connections = most,
+		.uid = uid,
+		.chroot = root,
+		.next_conn = FIRST_CONN,
 	};
 
 	spawn();
@@ -577,7 +580,8 @@ large_payloads_pass(void)
 	ok(hear(&c, &m) && m.id == c.id && msg_expect(&m, MSG_EXEC_RESULT, &e) == 0, "a 2 MiB reply arrives");
 	const struct msg_exec_result *back = m.body;
 	ok(back != NULL && back->stdout.data != NULL && back->stdout.len == BIG &&
-	    memcmp(back->stdout.data, big, BIG) == 0, "inline and unchanged");
+		memcmp(back->stdout.data, big, BIG) == 0,
+	    "inline and unchanged");
 	msg_clear(&m);
 	free(big);
 	ok(alive(&c), "the connection goes on");
@@ -689,8 +693,20 @@ static void
 internal_messages_are_refused(void)
 {
 	static const char *const names[] = {
-		"gateway_start", "gateway_ready", "conn_open", "conn_gone", "worker_start", "worker_ready",
-		"spawn", "attach", "close", "detach", "closing", "output", "session_state", "session_info",
+		"gateway_start",
+		"gateway_ready",
+		"conn_open",
+		"conn_gone",
+		"worker_start",
+		"worker_ready",
+		"spawn",
+		"attach",
+		"close",
+		"detach",
+		"closing",
+		"output",
+		"session_state",
+		"session_info",
 	};
 	struct client  c = client_open();
 	struct buf     b;
@@ -709,10 +725,10 @@ internal_messages_are_refused(void)
 static void
 descriptor_tricks_fail(void)
 {
-	struct client  c = client_open();
-	struct buf     b;
-	msgpack_packer pk;
-	char           control[CMSG_SPACE(sizeof(int))] __attribute__((aligned(8))) = { 0 };
+	struct client   c = client_open();
+	struct buf      b;
+	msgpack_packer  pk;
+	char            control[CMSG_SPACE(sizeof(int))] __attribute__((aligned(8))) = { 0 };
 	struct cmsghdr *h = (struct cmsghdr *)control;
 
 	begin(&c, &b, &pk, "exec");
@@ -740,7 +756,9 @@ descriptor_tricks_fail(void)
 	c.id++;
 	char          ping[] = { (char)0x94, 0, (char)c.id, (char)0xa4, 'p', 'i', 'n', 'g', (char)0x80 };
 	struct iovec  iov = { ping, sizeof(ping) };
-	struct msghdr out = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control) };
+	struct msghdr out = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)
+	};
 	cmp_ok(sendmsg(c.fd, &out, 0), "==", sizeof(ping), "a descriptor sent along");
 	answer_ping();
 	struct msg m;

@@ -31,6 +31,12 @@ like "$(in_box -c 'mknod /tmp/d c 1 3')" 'not permitted' "no device nodes"
 for c in 'unshare -U true' 'unshare -n true' 'mount -t tmpfs x /tmp' 'umount /proc' 'chroot / true' 'hostname x'; do
 	like "$(in_box -c "$c")" 'not permitted|denied|must be (superuser|root)|Function not implemented' "refused: $c"
 done
+clone=220 # of every newer architecture
+[ "$(uname -m)" != x86_64 ] || clone=56
+like "$(in_box -- perl -e 'syscall(435, 0, 0); print "$!"')" 'not implemented' "refused: clone3, which no filter can look into"
+like "$(in_box -- perl -e 'syscall('"$clone"', 0x10000000 | 17, 0, 0, 0, 0) == -1 and print "$!"')" 'not permitted' "refused: clone with a new user namespace"
+like "$(in_box -- perl -e 'socket(S, 40, 1, 0) or print "$!"')" 'not supported' "refused: a vsock socket"
+like "$(in_box -- perl -e 'syscall(425, 1, 0) == -1 and print "$!"')" 'not implemented' "refused: io_uring"
 in_box -c "kill -9 1; kill -TERM 1; kill -STOP 1" >/dev/null
 is "$(in_box -- echo alive)" alive "init cannot be killed from inside"
 like "$(in_box -c 'cat /proc/1/environ /proc/1/maps')" 'denied' "init's memory is not readable"

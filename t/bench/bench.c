@@ -26,12 +26,12 @@
 #include "fd.h"
 
 enum {
-	WARM = 500,      /* turns of the warm exec */
-	COLD = 150,      /* turns of the cold cycle */
-	AT_ONCE = 16,    /* commands in flight for throughput */
-	THROUGH = 2000,  /* of each kind for throughput */
-	SPREAD = 4,      /* over so many sessions */
-	IDLE = 200,      /* sessions for the memory figure */
+	WARM = 500,     /* turns of the warm exec */
+	COLD = 150,     /* turns of the cold cycle */
+	AT_ONCE = 16,   /* commands in flight for throughput */
+	THROUGH = 2000, /* of each kind for throughput */
+	SPREAD = 4,     /* over so many sessions */
+	IDLE = 200,     /* sessions for the memory figure */
 };
 
 extern char **environ;
@@ -66,8 +66,7 @@ clean_up(void)
 		fprintf(stderr, "bench: %s stays\n", dir);
 }
 
-static void __attribute__((noreturn, format(printf, 1, 2)))
-die(const char *fmt, ...)
+static void __attribute__((noreturn, format(printf, 1, 2))) die(const char *fmt, ...)
 {
 	va_list ap;
 
@@ -125,9 +124,9 @@ time_bwrap(void)
 {
 	return time_spawn((char *[]){ "bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/usr", "/usr",
 	    "--symlink", "usr/bin", "/bin", "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64",
-	    "--ro-bind", "/etc/alternatives", "/etc/alternatives", "--ro-bind", "/etc/ssl", "/etc/ssl",
-	    "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", "/home", "--tmpfs", "/workspace",
-	    "--chdir", "/workspace", "sh", "-c", "true", NULL });
+	    "--ro-bind", "/etc/alternatives", "/etc/alternatives", "--ro-bind", "/etc/ssl", "/etc/ssl", "--proc",
+	    "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", "/home", "--tmpfs", "/workspace", "--chdir",
+	    "/workspace", "sh", "-c", "true", NULL });
 }
 
 static void
@@ -151,8 +150,7 @@ create(const char *name)
 	msg_clear(&m);
 }
 
-static void
-delete(const char *name)
+static void delete (const char *name)
 {
 	struct msg m;
 
@@ -191,7 +189,7 @@ time_cold(void)
 
 	create("cold");
 	exec_true("cold");
-	delete("cold");
+	delete ("cold");
 	return now_us() - start;
 }
 
@@ -283,7 +281,7 @@ boxd_per_second(void)
 	double rate = THROUGH / ((now_us() - start) / 1e6);
 	for (int i = 0; i < SPREAD; i++) {
 		snprintf(name, sizeof(name), "t%d", i);
-		delete(name);
+		delete (name);
 	}
 	return rate;
 }
@@ -319,7 +317,7 @@ idle_session_kib(void)
 	double after = available_kib();
 	for (int i = 0; i < IDLE; i++) {
 		snprintf(name, sizeof(name), "i%d", i);
-		delete(name);
+		delete (name);
 	}
 	return (before - after) / IDLE;
 }
@@ -378,7 +376,8 @@ print_json(struct ratios *r)
 	if (r->has_bwrap)
 		snprintf(bwrap, sizeof(bwrap), "%.3f", ratio(&r->bwrap, &r->bwrap_bare, 50));
 	printf("{\"warm_exec_ratio\": %.3f, \"warm_exec_ratio_p95\": %.3f, \"cold_cycle_ratio\": %.3f, "
-	       "\"cold_cycle_ratio_p95\": %.3f, \"bwrap_ratio\": %s, \"throughput_ratio\": %.3f, \"idle_session_kib\": %.0f}\n",
+	       "\"cold_cycle_ratio_p95\": %.3f, \"bwrap_ratio\": %s, \"throughput_ratio\": %.3f, \"idle_session_kib\": "
+	       "%.0f}\n",
 	    ratio(&r->warm, &r->warm_bare, 50), ratio(&r->warm, &r->warm_bare, 95), ratio(&r->cold, &r->cold_bare, 50),
 	    ratio(&r->cold, &r->cold_bare, 95), bwrap, r->throughput / r->throughput_bare, r->idle_kib);
 }
@@ -432,7 +431,7 @@ main(int argc, char **argv)
 	r.has_bwrap = system("bwrap --version >/dev/null 2>&1") == 0;
 	create("warm");
 	take_turns(WARM, time_warm, &r.warm, time_bare, &r.warm_bare);
-	delete("warm");
+	delete ("warm");
 	take_turns(COLD, time_cold, &r.cold, time_bare, &r.cold_bare);
 	if (r.has_bwrap)
 		take_turns(COLD, time_bwrap, &r.bwrap, time_bare, &r.bwrap_bare);

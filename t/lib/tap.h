@@ -18,28 +18,39 @@
 enum { NO_PLAN = -1, SKIP_ALL = -2 };
 
 /* The " " before a name makes a name that was left out a valid format too. */
-#define plan(...)            tap_plan(__VA_ARGS__, (const char *)NULL)
-#define ok(cond, ...)        tap_ok(__FILE__, __LINE__, (cond) ? 1 : 0, #cond, " " __VA_ARGS__)
-#define pass(...)            tap_ok(__FILE__, __LINE__, 1, "pass", " " __VA_ARGS__)
-#define fail(...)            tap_ok(__FILE__, __LINE__, 0, "fail", " " __VA_ARGS__)
-#define is(got, want, ...)   tap_is(__FILE__, __LINE__, got, want, " " __VA_ARGS__)
-#define isnt(got, not, ...)  tap_isnt(__FILE__, __LINE__, got, not, " " __VA_ARGS__)
-#define cmp_ok(a, op, b, ...) \
-	tap_cmp(__FILE__, __LINE__, (long long)(a), op, (long long)(b), " " __VA_ARGS__)
+#define plan(...) tap_plan(__VA_ARGS__, (const char *)NULL)
+#define ok(cond, ...) tap_ok(__FILE__, __LINE__, (cond) ? 1 : 0, #cond, " " __VA_ARGS__)
+#define pass(...) tap_ok(__FILE__, __LINE__, 1, "pass", " " __VA_ARGS__)
+#define fail(...) tap_ok(__FILE__, __LINE__, 0, "fail", " " __VA_ARGS__)
+#define is(got, want, ...) tap_is(__FILE__, __LINE__, got, want, " " __VA_ARGS__)
+#define isnt(got, not, ...) tap_isnt(__FILE__, __LINE__, got, not, " " __VA_ARGS__)
+#define cmp_ok(a, op, b, ...) tap_cmp(__FILE__, __LINE__, (long long)(a), op, (long long)(b), " " __VA_ARGS__)
 #define cmp_mem(got, want, n, ...) tap_mem(__FILE__, __LINE__, got, want, n, " " __VA_ARGS__)
-#define like(got, regex, ...)      tap_like(__FILE__, __LINE__, 1, got, regex, " " __VA_ARGS__)
-#define unlike(got, regex, ...)    tap_like(__FILE__, __LINE__, 0, got, regex, " " __VA_ARGS__)
+#define like(got, regex, ...) tap_like(__FILE__, __LINE__, 1, got, regex, " " __VA_ARGS__)
+#define unlike(got, regex, ...) tap_like(__FILE__, __LINE__, 0, got, regex, " " __VA_ARGS__)
 
 /* skip(cond, n, why) ... end_skip;  the tests between run only when cond is false */
-#define skip(cond, n, ...) do { if (cond) { tap_skip(n, " " __VA_ARGS__); break; }
-#define end_skip           } while (0)
-#define todo(...)          do { tap_todo(" " __VA_ARGS__)
-#define end_todo           tap_todo_over(); } while (0)
+#define skip(cond, n, ...)                            \
+	do {                                          \
+		if (cond) {                           \
+			tap_skip(n, " " __VA_ARGS__); \
+			break;                        \
+		}
+#define end_skip \
+	}        \
+	while (0)
+#define todo(...) \
+	do {      \
+	tap_todo(" " __VA_ARGS__)
+#define end_todo         \
+	tap_todo_over(); \
+	}                \
+	while (0)
 
 /* Says how many tests ran if no plan did, and is what main returns. */
-#define done_testing()     return tap_done()
-#define exit_status()      tap_exit_status()
-#define BAIL_OUT(...)      tap_bail(" " __VA_ARGS__)
+#define done_testing() return tap_done()
+#define exit_status() tap_exit_status()
+#define BAIL_OUT(...) tap_bail(" " __VA_ARGS__)
 
 /* Comment lines: for who must look (stderr), for who reads along (stdout). */
 void diag(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -11,15 +11,21 @@
 
 enum { ALL_SENDERS = 6, ALL_SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE };
 
-#define EVERY_MESSAGE(t)  enum msg_type t = MSG_NONE + 1; t < MSG__COUNT; t++
-#define EVERY_FIELD(f, t) const struct field *f = msg_def(t)->fields; f->name != NULL; f++
+#define EVERY_MESSAGE(t)                \
+	enum msg_type t = MSG_NONE + 1; \
+	t < MSG__COUNT;                 \
+	t++
+#define EVERY_FIELD(f, t)                           \
+	const struct field *f = msg_def(t)->fields; \
+	f->name != NULL;                            \
+	f++
 
 struct twist {
-	const struct field *at;                               /* the field it is about */
+	const struct field *at;                                    /* the field it is about */
 	void (*put)(msgpack_packer *, const struct field *, long); /* instead of its value */
-	long                arg;
-	bool                omit, twice;
-	const char         *unknown; /* one more field of this name */
+	long        arg;
+	bool        omit, twice;
+	const char *unknown; /* one more field of this name */
 };
 
 /* Somebody who may send it; a struct comes in anybody's reply. */

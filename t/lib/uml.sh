@@ -3,6 +3,7 @@
 #	. t/lib/uml.sh
 #	why=$(uml_why_not) && echo "skipped: $why"
 #	uml_run SCRIPT [ARGUMENT...]    its output and exit status; the working directory is ours
+#	[ $? -eq $UML_NO_BOOT ]         the kernel never came as far as the script
 #
 # Inside: cgroup v2 at /sys/fs/cgroup with every controller of that kernel, an own /proc,
 # and TMPDIR on a tmpfs.  Nothing else can be written: hostfs writes would be real.  There
@@ -13,6 +14,8 @@
 
 UML_SEC=${UML_SEC:-120} # nothing may hang longer
 UML_MEM=${UML_MEM:-512M}
+UML_NO_BOOT=254
+UML_DIED=255 # in the middle of the script
 
 # Why there is no such kernel here; fails when there is one.
 uml_why_not() {
@@ -27,7 +30,8 @@ uml_why_not() {
 	fi
 }
 
-# The first process of that kernel.  The last line it writes is the script's exit status.
+# The first process of that kernel.  Its first and last line are for uml_run.  Without cat the
+# script would see a terminal.
 _uml_init() { # script argument...
 	cat <<EOF
 #!/bin/sh
@@ -39,8 +43,8 @@ mount -t tmpfs -o mode=755 tmpfs /run
 mkdir -m 1777 /run/tmp
 stty -F /dev/tty1 raw
 exec </dev/null >/dev/tty1 2>&1
-cd '$PWD' && BUILD='$BUILD' sh $(for _a; do printf "'%s' " "$_a"; done)
-echo "uml exit \$?"
+echo "uml up"
+{ cd '$PWD' && BUILD='$BUILD' sh $(for _a; do printf "'%s' " "$_a"; done) 2>&1; echo "uml exit \$?"; } | cat
 echo o >/proc/sysrq-trigger
 sleep 60
 EOF
@@ -50,11 +54,17 @@ uml_run() { # script argument...
 	_uml=$(mktemp -d "${TMPDIR:-/tmp}/boxd-uml.XXXXXX") || return 1
 	_uml_init "$@" >"$_uml/init"
 	chmod 755 "$_uml" "$_uml/init"
-	# a session of its own: it makes its terminals raw and its threads are killed together
 	timeout -k 5 "$UML_SEC" linux.uml mem="$UML_MEM" rootfstype=hostfs rootflags=/ ro init="$_uml/init" \
-		con=null con0=null,fd:2 con1=null,fd:1 uml_dir="$_uml" umid=kernel \
-		$UML_ARGS </dev/null 2>"${UML_LOG:-/dev/null}" | sed -un "/^uml exit /!p; s/^uml exit //w $_uml/status"
-	_uml_status=$(cat "$_uml/status")
+		con=null con0=null,fd:2 con1=null,fd:1 uml_dir="$_uml" umid=kernel $UML_ARGS \
+		</dev/null 2>"${UML_LOG:-/dev/null}" |
+		sed -un "/^uml /{
+			s/^uml up\$/$UML_DIED/
+			s/^uml exit //
+			w $_uml/status
+			d
+		}
+		p"
+	_uml_status=$(tail -n 1 "$_uml/status")
 	rm -rf "$_uml"
-	return "${_uml_status:-255}"
+	return "${_uml_status:-$UML_NO_BOOT}"
 }

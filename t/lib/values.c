@@ -189,7 +189,7 @@ blob_same(const struct blob *a, const struct blob *b)
 	if (a->data == NULL && b->data == NULL && a->len > 0)
 		return same_file(a->fd, b->fd) && a->offset == b->offset;
 	bool same = absent_a || (blob_read(a, &x, &e) == 0 && blob_read(b, &y, &e) == 0 && x.len == y.len &&
-	    (x.len == 0 || memcmp(x.data, y.data, x.len) == 0));
+				    (x.len == 0 || memcmp(x.data, y.data, x.len) == 0));
 	buf_clear(&x);
 	buf_clear(&y);
 	return same;

@@ -161,19 +161,51 @@ deny_files(const struct confinement *c, struct err *e)
 
 /* What the loop, memory, open sockets and memfds need.  Nothing makes a socket, a path or a process. */
 static const int allowed[] = {
-	SCMP_SYS(read), SCMP_SYS(write), SCMP_SYS(readv), SCMP_SYS(writev), SCMP_SYS(close),
-	SCMP_SYS(recvmsg), SCMP_SYS(sendmsg), SCMP_SYS(recvfrom), SCMP_SYS(sendto),
-	SCMP_SYS(accept4), SCMP_SYS(shutdown),
+	SCMP_SYS(read),
+	SCMP_SYS(write),
+	SCMP_SYS(readv),
+	SCMP_SYS(writev),
+	SCMP_SYS(close),
+	SCMP_SYS(recvmsg),
+	SCMP_SYS(sendmsg),
+	SCMP_SYS(recvfrom),
+	SCMP_SYS(sendto),
+	SCMP_SYS(accept4),
+	SCMP_SYS(shutdown),
 	/* create too: libev makes a new set when a closed socket lives on in another process */
-	SCMP_SYS(epoll_create1), SCMP_SYS(epoll_ctl), SCMP_SYS(epoll_wait), SCMP_SYS(epoll_pwait),
-	SCMP_SYS(poll), SCMP_SYS(ppoll),
-	SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise), SCMP_SYS(brk),
-	SCMP_SYS(memfd_create), SCMP_SYS(ftruncate), SCMP_SYS(lseek), SCMP_SYS(pread64), SCMP_SYS(fstat),
-	SCMP_SYS(clock_gettime), SCMP_SYS(gettimeofday), SCMP_SYS(getrandom), SCMP_SYS(futex),
-	SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn), SCMP_SYS(sigaltstack),
-	SCMP_SYS(restart_syscall), SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(exit), SCMP_SYS(exit_group),
+	SCMP_SYS(epoll_create1),
+	SCMP_SYS(epoll_ctl),
+	SCMP_SYS(epoll_wait),
+	SCMP_SYS(epoll_pwait),
+	SCMP_SYS(poll),
+	SCMP_SYS(ppoll),
+	SCMP_SYS(munmap),
+	SCMP_SYS(mremap),
+	SCMP_SYS(madvise),
+	SCMP_SYS(brk),
+	SCMP_SYS(memfd_create),
+	SCMP_SYS(ftruncate),
+	SCMP_SYS(lseek),
+	SCMP_SYS(pread64),
+	SCMP_SYS(fstat),
+	SCMP_SYS(clock_gettime),
+	SCMP_SYS(gettimeofday),
+	SCMP_SYS(getrandom),
+	SCMP_SYS(futex),
+	SCMP_SYS(rt_sigaction),
+	SCMP_SYS(rt_sigprocmask),
+	SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(sigaltstack),
+	SCMP_SYS(restart_syscall),
+	SCMP_SYS(getpid),
+	SCMP_SYS(gettid),
+	SCMP_SYS(exit),
+	SCMP_SYS(exit_group),
 #ifdef __SANITIZE_ADDRESS__
-	SCMP_SYS(sched_yield), SCMP_SYS(prlimit64), SCMP_SYS(getrlimit), SCMP_SYS(prctl),
+	SCMP_SYS(sched_yield),
+	SCMP_SYS(prlimit64),
+	SCMP_SYS(getrlimit),
+	SCMP_SYS(prctl),
 #endif
 };
 
@@ -183,7 +215,7 @@ static const struct {
 	unsigned arg;
 	uint64_t mask, wanted;
 } allowed_if[] = {
-	{ SCMP_SYS(mmap), 2, PROT_EXEC, 0 },     /* no new code */
+	{ SCMP_SYS(mmap), 2, PROT_EXEC, 0 }, /* no new code */
 	{ SCMP_SYS(mprotect), 2, PROT_EXEC, 0 },
 	{ SCMP_SYS(fcntl), 1, UINT32_MAX, F_DUPFD_CLOEXEC },
 	{ SCMP_SYS(fcntl), 1, UINT32_MAX, F_GETFD },
@@ -207,8 +239,8 @@ add_rules(scmp_filter_ctx ctx)
 		r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, allowed_if[i].nr, 1,
 		    SCMP_CMP(allowed_if[i].arg, SCMP_CMP_MASKED_EQ, allowed_if[i].mask, allowed_if[i].wanted));
 	if (r == 0) /* abort(3), of ourselves only */
-		r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
-		    SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid(), 0));
+		r = seccomp_rule_add(
+		    ctx, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid(), 0));
 	return r;
 }
 
@@ -234,15 +266,15 @@ filter_calls(const struct confinement *c, struct err *e)
 static const struct {
 	const char *name;
 	bool        for_root;
-	int         (*fn)(const struct confinement *, struct err *);
+	int (*fn)(const struct confinement *, struct err *);
 } steps[] = {
 	{ "bounding set", false, drop_bounding_set },
-	{ "chroot",       true,  lock_root },
-	{ "identity",     true,  become_nobody },
+	{ "chroot", true, lock_root },
+	{ "identity", true, become_nobody },
 	{ "capabilities", false, drop_capabilities },
-	{ "rlimits",      false, set_rlimits },
-	{ "landlock",     false, deny_files },
-	{ "seccomp",      false, filter_calls },
+	{ "rlimits", false, set_rlimits },
+	{ "landlock", false, deny_files },
+	{ "seccomp", false, filter_calls },
 };
 
 int

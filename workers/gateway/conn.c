@@ -33,12 +33,12 @@ enum {
 	READ_BYTES = 64 * 1024,
 	CHUNK_BYTES = 16 * 1024, /* small messages share a chunk up to this */
 	OUT_IOV = 32,
-	OUT_TURNS = 16,          /* writes before other clients get their turn */
+	OUT_TURNS = 16, /* writes before other clients get their turn */
 };
 
 struct chunk {
 	TAILQ_ENTRY(chunk) next;
-	struct buf         bytes;
+	struct buf bytes;
 };
 
 TAILQ_HEAD(chunks, chunk);
@@ -50,17 +50,17 @@ struct conn {
 	const struct conn_ops *ops;
 	void                  *arg;
 	enum { GREETING, OPEN, FINISHING, ENDED } state;
-	unsigned               holds;     /* enum conn_hold */
-	struct buf             in;        /* a frame that is not whole yet, or frames behind a hold */
-	struct mp_scan         scan;      /* of the frame at the front of in */
-	struct chunks          out;       /* owned */
-	size_t                 out_bytes; /* not yet written, of all chunks */
-	size_t                 out_sent;  /* already written, of the first chunk */
-	ev_io                  reading;   /* runs while may_read */
-	ev_io                  writing;   /* runs while out is not empty */
-	ev_timer               deadline;  /* runs while the client owes us the rest of a frame */
-	ev_timer               stall;     /* runs while out is not empty; again with every byte */
-	ev_timer               end;       /* runs in ENDED until on_gone */
+	unsigned       holds;     /* enum conn_hold */
+	struct buf     in;        /* a frame that is not whole yet, or frames behind a hold */
+	struct mp_scan scan;      /* of the frame at the front of in */
+	struct chunks  out;       /* owned */
+	size_t         out_bytes; /* not yet written, of all chunks */
+	size_t         out_sent;  /* already written, of the first chunk */
+	ev_io          reading;   /* runs while may_read */
+	ev_io          writing;   /* runs while out is not empty */
+	ev_timer       deadline;  /* runs while the client owes us the rest of a frame */
+	ev_timer       stall;     /* runs while out is not empty; again with every byte */
+	ev_timer       end;       /* runs in ENDED until on_gone */
 };
 
 static bool
@@ -286,7 +286,7 @@ gather(struct conn *c, struct iovec *iov)
 	int           n = 0;
 	struct chunk *k;
 
-	TAILQ_FOREACH(k, &c->out, next) {
+	TAILQ_FOREACH (k, &c->out, next) {
 		if (n == OUT_IOV)
 			break;
 		iov[n++] = (struct iovec){ k->bytes.data + skip, k->bytes.len - skip };

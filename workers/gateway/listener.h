@@ -21,8 +21,8 @@ struct listener_ops {
 };
 
 /* Accepts at once.  Takes fd when it succeeds; NULL and the reason if not. */
-struct listener *listener_open(struct ev_loop *, int fd, size_t most, const struct listener_ops *, void *arg,
-    struct err *);
+struct listener *listener_open(
+    struct ev_loop *, int fd, size_t most, const struct listener_ops *, void *arg, struct err *);
 
 /* One of the counted is gone. */
 void listener_left(struct listener *);

@@ -37,13 +37,13 @@ static const double DRAIN_SEC = 0.01; /* how often a congested link is looked at
 
 struct client {
 	LIST_ENTRY(client) next; /* in its bucket, or in unsaid */
-	struct rpc        *rpc;
-	struct conn       *conn; /* owned */
-	uint64_t           id;
-	bool               announced; /* the supervisor knows it */
-	bool               called;    /* last_call is one */
-	uint64_t           last_call; /* greatest request id so far */
-	struct calls       calls;
+	struct rpc  *rpc;
+	struct conn *conn; /* owned */
+	uint64_t     id;
+	bool         announced; /* the supervisor knows it */
+	bool         called;    /* last_call is one */
+	uint64_t     last_call; /* greatest request id so far */
+	struct calls calls;
 };
 
 LIST_HEAD(clients, client);
@@ -53,10 +53,10 @@ struct rpc {
 	struct link     *link;     /* borrowed */
 	struct listener *listener; /* borrowed */
 	uint64_t         next_conn;
-	struct clients  *buckets;  /* owned; clients by id, ids count up, so the low bits spread them evenly */
-	size_t           mask;     /* buckets less one, a power of two less one */
-	struct clients   unsaid;   /* owned; gone, and the supervisor not yet told */
-	ev_timer         drain;    /* runs while the link is congested */
+	struct clients  *buckets; /* owned; clients by id, ids count up, so the low bits spread them evenly */
+	size_t           mask;    /* buckets less one, a power of two less one */
+	struct clients   unsaid;  /* owned; gone, and the supervisor not yet told */
+	ev_timer         drain;   /* runs while the link is congested */
 };
 
 /* ---- clients by id ------------------------------------------------------------ */
@@ -72,7 +72,7 @@ client_find(struct rpc *r, uint64_t id)
 {
 	struct client *c;
 
-	LIST_FOREACH(c, bucket(r, id), next)
+	LIST_FOREACH (c, bucket(r, id), next)
 		if (c->id == id)
 			return c;
 	return NULL;
@@ -86,7 +86,7 @@ each_client(struct rpc *r, void (*fn)(struct conn *, enum conn_hold))
 	struct client *c;
 
 	for (size_t i = 0; i <= r->mask; i++)
-		LIST_FOREACH(c, &r->buckets[i], next)
+		LIST_FOREACH (c, &r->buckets[i], next)
 			fn(c->conn, HOLD_LINK);
 }
 
@@ -183,8 +183,8 @@ static int
 check_id(struct client *c, uint64_t id, struct err *e)
 {
 	if (c->called && id <= c->last_call)
-		return err_set(e, E_PROTO, "request id %lu is not greater than %lu, which was used already", id,
-		    c->last_call);
+		return err_set(
+		    e, E_PROTO, "request id %lu is not greater than %lu, which was used already", id, c->last_call);
 	c->called = true;
 	c->last_call = id;
 	return 0;
@@ -241,7 +241,7 @@ envelope_is_whole(const struct msg *m)
 	if (o->via.array.ptr[0].via.u64 == ENV_NOTICE)
 		return o->via.array.size == 3;
 	return o->via.array.ptr[0].via.u64 == ENV_REQUEST && o->via.array.size == 4 &&
-	    o->via.array.ptr[1].type == MSGPACK_OBJECT_POSITIVE_INTEGER;
+	       o->via.array.ptr[1].type == MSGPACK_OBJECT_POSITIVE_INTEGER;
 }
 
 /* m could not be decoded because of why. */
@@ -372,8 +372,8 @@ rpc_deliver(struct rpc *r, struct msg *m)
 	if (m->envelope != ENV_REPLY && on[m->type] == NULL)
 		log_error("the gateway takes no %s", msg_name(m->type));
 	else if (c == NULL)
-		log_debug("conn=%lu is gone, dropped %s", m->conn,
-		    m->envelope == ENV_REPLY ? "a reply" : msg_name(m->type));
+		log_debug(
+		    "conn=%lu is gone, dropped %s", m->conn, m->envelope == ENV_REPLY ? "a reply" : msg_name(m->type));
 	else if (m->envelope == ENV_REPLY)
 		on_reply(c, m);
 	else
@@ -444,8 +444,8 @@ rpc_refuse(struct rpc *r, int fd)
 }
 
 struct rpc *
-rpc_open(struct ev_loop *loop, struct link *link, struct listener *listener, uint64_t next_conn, size_t most,
-    struct err *e)
+rpc_open(
+    struct ev_loop *loop, struct link *link, struct listener *listener, uint64_t next_conn, size_t most, struct err *e)
 {
 	struct rpc *r = calloc(1, sizeof(*r));
 	size_t      n = 1;

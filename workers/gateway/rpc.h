@@ -14,8 +14,7 @@
 struct rpc;
 
 /* Borrows the link and the listener.  Connection ids count up from next_conn; most: an estimate of clients. */
-struct rpc *rpc_open(struct ev_loop *, struct link *, struct listener *, uint64_t next_conn, size_t most,
-    struct err *);
+struct rpc *rpc_open(struct ev_loop *, struct link *, struct listener *, uint64_t next_conn, size_t most, struct err *);
 
 /* A client the listener has counted; fd is taken in any case. */
 void rpc_accept(struct rpc *, int fd);

@@ -27,8 +27,8 @@
 static const uint32_t KEPT_FOR_MARKS = 1U << CAP_SYS_ADMIN | 1U << CAP_SYS_PTRACE | 1U << CAP_KILL;
 
 static const unsigned long SECUREBITS = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
-    SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |
-    SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
+					SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
+					SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
 
 /* The kernel says EINVAL behind the last capability it knows. */
 static int
@@ -45,7 +45,7 @@ keep_caps(uint32_t low, struct err *e)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct   data[_LINUX_CAPABILITY_U32S_3] = {
-		{ .effective = low, .permitted = low },
+		  { .effective = low, .permitted = low },
 	};
 
 	return syscall(SYS_capset, &head, data) == -1 ? err_sys(e, "capset") : 0;

@@ -22,7 +22,7 @@
 
 #include "fd.h"
 
-#define MS_NS       1000000LL
+#define MS_NS 1000000LL
 #define KILL_TICK_NS (5 * MS_NS)
 
 /* ---- its messages ---------------------------------------------------------------- */
@@ -285,7 +285,8 @@ end_unstarted(struct exec *x, const struct spawn_failure *f)
 }
 
 struct exec *
-exec_open(uint64_t id, struct loop *l, const struct spawner *by, struct msg *msg, struct exec_lists *lists, struct err *e)
+exec_open(
+    uint64_t id, struct loop *l, const struct spawner *by, struct msg *msg, struct exec_lists *lists, struct err *e)
 {
 	const struct msg_spawn *m = msg->body;
 	struct spawn_failure    f = { .cause = CAUSE_SPAWN, .exit_code = 126 };

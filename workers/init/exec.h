@@ -32,8 +32,8 @@ struct exec_lists {
 };
 
 struct exec {
-	TAILQ_ENTRY(exec)  link;
-	TAILQ_ENTRY(exec)  todo;
+	TAILQ_ENTRY(exec) link;
+	TAILQ_ENTRY(exec) todo;
 	struct exec_lists *lists;
 	bool               queued; /* is in todo */
 
@@ -43,8 +43,8 @@ struct exec {
 	struct pump     streams[2]; /* by enum stream */
 	bool            streamed;
 	bool            detached; /* streamed, but nobody listens */
-	pid_t           pid;        /* 0 once reaped */
-	int             status;     /* as waitpid says it */
+	pid_t           pid;      /* 0 once reaped */
+	int             status;   /* as waitpid says it */
 	int64_t         started_ns;
 	int64_t         wake_ns;   /* when exec_tick is due */
 	bool            reply_due; /* the current master has not been told the result */
@@ -61,8 +61,8 @@ struct exec {
  * Start a command.  A command that could not be started is one that has ended:
  * the result says so.  NULL only when there is no memory for the record.
  */
-struct exec *exec_open(uint64_t id, struct loop *, const struct spawner *, struct msg *, struct exec_lists *,
-    struct err *);
+struct exec *exec_open(
+    uint64_t id, struct loop *, const struct spawner *, struct msg *, struct exec_lists *, struct err *);
 
 /* Its foreground process has been reaped. */
 void exec_exited(struct exec *, int status);

@@ -47,7 +47,7 @@ find(struct execs *s, uint64_t id, struct err *e)
 {
 	struct exec *x;
 
-	TAILQ_FOREACH(x, &s->lists.known, link)
+	TAILQ_FOREACH (x, &s->lists.known, link)
 		if (x->id == id)
 			return x;
 	err_set(e, E_NOTFOUND, "there is no command %lu", id);
@@ -157,7 +157,7 @@ execs_attach(struct execs *s, const struct msg_attach *m, struct msg_attached *o
 
 	if (v == NULL)
 		return err_set(e, E_SYS, "no memory for a list of %zu commands", s->known);
-	TAILQ_FOREACH(x, &s->lists.known, link) {
+	TAILQ_FOREACH (x, &s->lists.known, link) {
 		resume(x, resume_of(m, x->id));
 		v[n++] = (struct msg_resume){
 			.exec = x->id,
@@ -203,7 +203,7 @@ reaped(struct execs *s, pid_t pid, int status)
 {
 	struct exec *x;
 
-	TAILQ_FOREACH(x, &s->lists.known, link)
+	TAILQ_FOREACH (x, &s->lists.known, link)
 		if (x->pid == pid) {
 			exec_exited(x, status);
 			return;
@@ -236,7 +236,7 @@ tick(struct execs *s, bool after_death)
 	if (now < s->wake_ns && !after_death)
 		return;
 	s->wake_ns = NEVER;
-	TAILQ_FOREACH(x, &s->lists.known, link) {
+	TAILQ_FOREACH (x, &s->lists.known, link) {
 		if (x->wake_ns <= now || (after_death && x->state == EXEC_KILLING))
 			exec_tick(x);
 		if (x->wake_ns < s->wake_ns)

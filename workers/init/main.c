@@ -120,6 +120,9 @@ build(struct house *h, const struct options *o, struct err *e)
 		return -1;
 	if (spawner_init(&h->spawner, FD_FILTER, e) == -1 || confine(o->marks, e) == -1)
 		return -1;
+	/* with marks we make a namespace for each command, which the filter refuses */
+	if (!o->marks && spawner_inherit_filter(&h->spawner, e) == -1)
+		return -1;
 	close(FD_FILTER);
 	if (watch_deaths(h, e) == -1)
 		return -1;

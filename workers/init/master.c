@@ -29,7 +29,7 @@ struct master {
 	struct loop   *loop;
 	struct execs  *execs;
 	struct chan_in in;
-	struct packet  stuck;    /* refused by the socket, to be sent first */
+	struct packet  stuck; /* refused by the socket, to be sent first */
 	bool           is_stuck;
 	bool           attached; /* it knows what is running */
 	int64_t        orphan_ns;
@@ -177,12 +177,12 @@ on_release(struct master *m, struct msg *msg, struct err *e)
 }
 
 static int (*const on[MSG__COUNT])(struct master *, struct msg *, struct err *) = {
-	[MSG_SPAWN]      = on_spawn,
-	[MSG_CANCEL]     = on_cancel,
-	[MSG_ATTACH]     = on_attach,
+	[MSG_SPAWN] = on_spawn,
+	[MSG_CANCEL] = on_cancel,
+	[MSG_ATTACH] = on_attach,
 	[MSG_OUTPUT_ACK] = on_output_ack,
-	[MSG_DETACH]     = on_detach,
-	[MSG_RELEASE]    = on_release,
+	[MSG_DETACH] = on_detach,
+	[MSG_RELEASE] = on_release,
 };
 
 /*

@@ -22,11 +22,11 @@
 #include "fd.h"
 #include "limits.h"
 
-#define CHUNK      LIM_BLOB_INLINE /* a larger payload would cost a memfd per message */
-#define FIRST_READ 4096            /* most commands say less than this */
-#define SLICE      (256 * KIB)     /* taken per turn of the loop */
-#define BULK_AFTER (64 * KIB)      /* from here on a larger pipe saves wake-ups */
-#define BULK_PIPE  (256 * KIB)
+#define CHUNK LIM_BLOB_INLINE /* a larger payload would cost a memfd per message */
+#define FIRST_READ 4096       /* most commands say less than this */
+#define SLICE (256 * KIB)     /* taken per turn of the loop */
+#define BULK_AFTER (64 * KIB) /* from here on a larger pipe saves wake-ups */
+#define BULK_PIPE (256 * KIB)
 
 struct chunk {
 	struct chunk *next;

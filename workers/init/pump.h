@@ -16,9 +16,9 @@ enum pump_mode {
 };
 
 struct pump {
-	struct source  source; /* our end of the pipe; fd is -1 after the end of the file */
-	struct loop   *loop;
-	void         (*moved)(struct pump *); /* bytes came, or the end */
+	struct source source; /* our end of the pipe; fd is -1 after the end of the file */
+	struct loop  *loop;
+	void (*moved)(struct pump *); /* bytes came, or the end */
 	enum pump_mode mode;
 	uint64_t       limit;
 	uint64_t       total;  /* bytes that ever came out of the pipe */

@@ -14,7 +14,9 @@
  * SIGSTOP a newborn before its execve stops us with it; only SIGKILL from outside
  * ends that, so the worker has a deadline of its own.
  *
- * The filter comes last, because it refuses what was needed before it.
+ * The filter comes last, because it refuses what was needed before it.  Installing a
+ * long one costs the kernel about a tenth of a spawn, so init runs under it too where
+ * it can, and each command only adds the one rule that init could not live with.
  */
 #include "spawn.h"
 
@@ -24,6 +26,7 @@
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -48,6 +51,25 @@ struct plan {
 	const char           *path; /* value of PATH */
 	struct spawn_report  *report;
 };
+
+/*
+ * A filter cannot look into clone3's arguments, so commands do not have it: libc then
+ * uses clone.  Its number is the same in every ABI; the long filter refuses strange ABIs.
+ */
+static struct sock_filter no_clone3_code[] = {
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+};
+
+static const struct sock_fprog no_clone3 = { sizeof(no_clone3_code) / sizeof(*no_clone3_code), no_clone3_code };
+
+static int
+install(const struct sock_fprog *program)
+{
+	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, program);
+}
 
 /* ---- in the child: no allocation, no return ------------------------------ */
 
@@ -145,7 +167,9 @@ child(const struct plan *p)
 	if (syscall(SYS_close_range, 3U, ~0U, 0U) == -1 && errno != ENOSYS) /* all are close-on-exec anyway */
 		give_up(p, "close_range");
 	child_unblock_signals();
-	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &p->by->filter) == -1)
+	if (p->by->filter.len > 0 && install(&p->by->filter) == -1)
+		give_up(p, "seccomp");
+	if (install(&no_clone3) == -1)
 		give_up(p, "seccomp");
 	child_exec(p);
 	give_up(p, "exec");
@@ -163,10 +187,7 @@ raw_clone3(struct clone_args *a)
 #ifdef __x86_64__
 	long r;
 
-	__asm__ volatile("syscall"
-	    : "=a"(r)
-	    : "0"((long)SYS_clone3), "D"(a), "S"(sizeof(*a))
-	    : "rcx", "r11", "memory");
+	__asm__ volatile("syscall" : "=a"(r) : "0"((long)SYS_clone3), "D"(a), "S"(sizeof(*a)) : "rcx", "r11", "memory");
 	return r;
 #else
 	register long               nr __asm__("x8") = SYS_clone3;
@@ -260,7 +281,9 @@ failed_clone(struct spawn_failure *f, int code, bool in_cgroup)
 static pid_t
 failed_child(struct spawn_failure *f, const struct spawn *s, const struct spawn_report *r)
 {
-	const char *on = strcmp(r->step, "exec") == 0 ? s->argv[0] : strcmp(r->step, "workdir") == 0 ? s->workdir : NULL;
+	const char *on = strcmp(r->step, "exec") == 0      ? s->argv[0]
+			 : strcmp(r->step, "workdir") == 0 ? s->workdir
+							   : NULL;
 
 	errno = r->err;
 	if (on != NULL)
@@ -351,6 +374,16 @@ read_filter(struct sock_fprog *out, int fd, struct err *e)
 	if (out->filter == NULL || pread(fd, out->filter, size, 0) != (ssize_t)size)
 		return err_sys(e, "read the seccomp program");
 	out->len = (unsigned short)(size / sizeof(struct sock_filter));
+	return 0;
+}
+
+int
+spawner_inherit_filter(struct spawner *s, struct err *e)
+{
+	if (install(&s->filter) == -1)
+		return err_sys(e, "install the seccomp program");
+	free(s->filter.filter);
+	s->filter = (struct sock_fprog){ 0 };
 	return 0;
 }
 

@@ -12,7 +12,7 @@
 
 /* What all commands have in common; made once. */
 struct spawner {
-	struct sock_fprog filter; /* .filter is owned; never freed */
+	struct sock_fprog filter; /* .filter is owned; empty once init runs under it and commands inherit it */
 	struct rlimit     nofile; /* what commands get; init itself has all it may */
 };
 
@@ -33,6 +33,9 @@ struct spawn_failure {
 
 /* Read the seccomp program from filter_fd, and raise our own limit of descriptors. */
 int spawner_init(struct spawner *, int filter_fd, struct err *);
+
+/* Put init itself under the program: it is then paid for once and not for each command. */
+int spawner_inherit_filter(struct spawner *, struct err *);
 
 /* The pid of a child that has executed the command, or -1 and the failure; then nothing is left of it. */
 pid_t spawn(const struct spawner *, const struct spawn *, struct spawn_failure *);

@@ -160,8 +160,8 @@ kill_cgroup(struct tree *t)
 /* ---- by mark -------------------------------------------------------------------- */
 
 enum {
-	WHO = 48,             /* "PID", or "PID/task/TID" */
-	EXITING = 0x4,        /* the kernel's PF_EXITING */
+	WHO = 48,      /* "PID", or "PID/task/TID" */
+	EXITING = 0x4, /* the kernel's PF_EXITING */
 	BIT_KILL = 1 << (SIGKILL - 1),
 	BIT_STOP = 1 << (SIGSTOP - 1),
 };

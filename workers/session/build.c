@@ -133,10 +133,18 @@ build_start(struct worker *w, struct msg *m, struct err *e)
 	ours = ends[0];
 	theirs = ends[1];
 	struct sandbox_plan plan = {
-		.hostname = "box", .skeleton = s->skeleton, .init = s->init, .filter = s->filter,
-		.listener = listener, .control = theirs, .cgroup = &w->cgroup,
-		.uid_base = (uint32_t)s->uid_base, .uid_count = (uint32_t)s->uid_count,
-		.tmp_mb = s->tmp_mb, .workspace_mb = s->spec.workspace_mb, .inodes = s->inodes,
+		.hostname = "box",
+		.skeleton = s->skeleton,
+		.init = s->init,
+		.filter = s->filter,
+		.listener = listener,
+		.control = theirs,
+		.cgroup = &w->cgroup,
+		.uid_base = (uint32_t)s->uid_base,
+		.uid_count = (uint32_t)s->uid_count,
+		.tmp_mb = s->tmp_mb,
+		.workspace_mb = s->spec.workspace_mb,
+		.inodes = s->inodes,
 	};
 	if (sandbox_start(&w->box, &plan, e) == -1)
 		return -1;
@@ -229,7 +237,8 @@ connect_control(const struct worker *w, struct err *e)
 	if (getsockopt(s, SOL_SOCKET, SO_PEERCRED, &peer, &len) == -1)
 		return err_sys(e, "ask who listens on the control socket");
 	if (peer.pid != w->box.pid)
-		return err_set(e, E_DENIED, "process %d listens on the control socket, not init %d", peer.pid, w->box.pid);
+		return err_set(
+		    e, E_DENIED, "process %d listens on the control socket, not init %d", peer.pid, w->box.pid);
 	return fd_take(&s);
 }
 

@@ -138,8 +138,11 @@ keep_paths(struct cgroup *c, const struct msg_cgroups *from)
 	for (size_t i = 0; i < 1 + CG__COUNT; i++)
 		c->paths[i] = strdup(all[i]);
 	c->base = (struct msg_cgroups){
-		.unified = c->paths[0], .v2_limits = from->v2_limits,
-		.memory = c->paths[1 + CG_MEMORY], .pids = c->paths[1 + CG_PIDS], .cpu = c->paths[1 + CG_CPU],
+		.unified = c->paths[0],
+		.v2_limits = from->v2_limits,
+		.memory = c->paths[1 + CG_MEMORY],
+		.pids = c->paths[1 + CG_PIDS],
+		.cpu = c->paths[1 + CG_CPU],
 	};
 }
 

@@ -40,7 +40,7 @@ struct cgroup {
 	char                name[32]; /* s<session id> */
 	struct msg_cgroups  base;     /* where it was made; strings owned below */
 	char               *paths[1 + CG__COUNT];
-	int                 unified;          /* v2 directory, owned; -1 without */
+	int                 unified;           /* v2 directory, owned; -1 without */
 	int                 limits[CG__COUNT]; /* v1 directories, owned; -1 without */
 	int                 join[CG__COUNT];   /* v1 tasks files, open until the sandbox is started */
 	int                 oom_file;          /* where the kernel counts; -1 without */

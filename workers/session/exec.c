@@ -14,7 +14,7 @@
 #define DEFAULT_WORKDIR "/workspace"
 
 struct exec {
-	LIST_ENTRY(exec)     next;
+	LIST_ENTRY(exec) next;
 	uint64_t             id;
 	int                  slot; /* its cgroup; -1 without, or adopted */
 	struct cgroup_events before;
@@ -164,11 +164,9 @@ stdin_open(const struct blob *in, struct err *e)
 static int
 spawn_send(struct worker *w, const struct msg_exec *x, struct exec *record, struct msg_spawn *s, struct err *e)
 {
-	const char *shell[] = { "/bin/sh", "-lc", x->command, NULL };
 	struct buf  text = { 0 };
 	AUTO_FD int in = -1;
 
-	s->argv = x->argv.n > 0 ? x->argv : (struct strs){ 3, shell };
 	s->workdir = *x->workdir ? x->workdir : DEFAULT_WORKDIR;
 	s->timeout_ms = x->timeout_ms;
 	s->keep_bytes = x->keep_bytes;
@@ -216,7 +214,9 @@ exec_start(struct worker *w, struct msg *m, struct err *e)
 		cgroup_slot_done(&w->cgroup, slot, false);
 		return err_set(e, E_SYS, "no memory for a command");
 	}
+	const char *shell[] = { "/bin/sh", "-lc", x->command, NULL };
 	msg_defaults(MSG_SPAWN, &s);
+	s.argv = x->argv.n > 0 ? x->argv : (struct strs){ 3, shell };
 	if (spawn_send(w, x, record, &s, e) == -1) {
 		exec_drop(w, record, false);
 		return -1;

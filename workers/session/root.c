@@ -19,8 +19,16 @@
 
 /* Read-only views of the host.  What is a symlink on the host is one in the skeleton. */
 static const char *const host_view[] = {
-	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
-	"/etc/alternatives", "/etc/ssl", "/etc/ld.so.cache",
+	"/usr",
+	"/bin",
+	"/sbin",
+	"/lib",
+	"/lib32",
+	"/lib64",
+	"/libx32",
+	"/etc/alternatives",
+	"/etc/ssl",
+	"/etc/ld.so.cache",
 };
 
 /* Device nodes an ordinary user cannot make in the skeleton, so they come by bind mount. */
@@ -34,8 +42,8 @@ tree_copy(int dir, const char *path, uint64_t attributes)
 {
 	struct mount_attr attr = { .attr_set = attributes };
 	unsigned          empty = *path == '\0' ? AT_EMPTY_PATH : 0;
-	AUTO_FD int       tree =
-	    sys_open_tree(dir, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW | empty);
+	AUTO_FD int       tree = sys_open_tree(
+		  dir, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW | empty);
 
 	if (tree == -1)
 		return -1;

@@ -90,9 +90,7 @@ become_init(const struct sandbox_plan *p, struct err *e)
 static int
 enter(const struct sandbox_plan *p, int go, struct err *e)
 {
-	if (cgroup_join(p->cgroup, e) == -1 ||
-	    wait_for_map(go, e) == -1 ||
-	    root_build(p, e) == -1 ||
+	if (cgroup_join(p->cgroup, e) == -1 || wait_for_map(go, e) == -1 || root_build(p, e) == -1 ||
 	    netns_loopback_up(e) == -1)
 		return -1;
 	if (unshare(CLONE_NEWCGROUP) == -1)
@@ -124,8 +122,8 @@ sandbox_start(struct sandbox *s, const struct sandbox_plan *p, struct err *e)
 	AUTO_FD int       go = eventfd(0, EFD_CLOEXEC);
 	int               pidfd = -1;
 	struct clone_args args = {
-		.flags = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC |
-		    CLONE_NEWUTS | CLONE_PIDFD,
+		.flags = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |
+			 CLONE_PIDFD,
 		.pidfd = (uint64_t)(uintptr_t)&pidfd,
 		.exit_signal = SIGCHLD,
 	};

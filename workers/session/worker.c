@@ -35,8 +35,12 @@ on_worker_start(struct worker *w, struct msg *m, struct err *e)
 	w->started_us = (uint64_t)(ev_time() * 1e6);
 	snprintf(w->name, sizeof(w->name), "%s", s->session);
 	w->about = (struct msg_session_state){
-		.id = s->id, .session = w->name, .spec = s->spec, .uid_base = s->uid_base,
-		.uid_count = s->uid_count, .created_ms = s->created_ms,
+		.id = s->id,
+		.session = w->name,
+		.spec = s->spec,
+		.uid_base = s->uid_base,
+		.uid_count = s->uid_count,
+		.created_ms = s->created_ms,
 	};
 	return begin[s->work](w, m, e);
 }
@@ -96,20 +100,20 @@ on_detach(struct worker *w, struct msg *m, struct err *e)
 #define IN(s) (1U << (s))
 
 static const struct {
-	int      (*fn)(struct worker *, struct msg *, struct err *);
+	int (*fn)(struct worker *, struct msg *, struct err *);
 	unsigned when;  /* states in which it is welcome */
 	bool     fatal; /* its failure is the sandbox's */
 } on[MSG__COUNT] = {
 	[MSG_WORKER_START] = { on_worker_start, IN(WAITING), true },
-	[MSG_INIT_READY]   = { on_init_ready, IN(BUILDING), true },
-	[MSG_INIT_FAILED]  = { on_init_failed, IN(BUILDING), true },
-	[MSG_CLAIM]        = { on_claim, IN(READY), false },
-	[MSG_EXEC]         = { exec_start, IN(READY), false },
-	[MSG_CANCEL]       = { exec_cancel, IN(READY), false },
-	[MSG_OUTPUT]       = { on_output, IN(READY), false },
-	[MSG_OUTPUT_ACK]   = { on_output_ack, IN(READY), false },
-	[MSG_DETACH]       = { on_detach, IN(READY), false },
-	[MSG_CLOSE]        = { on_close, IN(BUILDING) | IN(ATTACHING) | IN(READY) | IN(BROKEN), false },
+	[MSG_INIT_READY] = { on_init_ready, IN(BUILDING), true },
+	[MSG_INIT_FAILED] = { on_init_failed, IN(BUILDING), true },
+	[MSG_CLAIM] = { on_claim, IN(READY), false },
+	[MSG_EXEC] = { exec_start, IN(READY), false },
+	[MSG_CANCEL] = { exec_cancel, IN(READY), false },
+	[MSG_OUTPUT] = { on_output, IN(READY), false },
+	[MSG_OUTPUT_ACK] = { on_output_ack, IN(READY), false },
+	[MSG_DETACH] = { on_detach, IN(READY), false },
+	[MSG_CLOSE] = { on_close, IN(BUILDING) | IN(ATTACHING) | IN(READY) | IN(BROKEN), false },
 };
 
 static int

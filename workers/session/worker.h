@@ -36,9 +36,9 @@ struct worker {
 	ev_timer          retry;      /* runs while the cgroups will not go */
 	ev_io             init_exit;  /* init's pidfd, runs while there is one */
 	LIST_HEAD(, exec) execs;      /* owned; each ends in exactly one reply */
-	uint64_t          close_id;   /* the request to answer when all is gone */
-	uint64_t          killed;
-	double            close_until; /* give up removing then */
+	uint64_t close_id;            /* the request to answer when all is gone */
+	uint64_t killed;
+	double   close_until; /* give up removing then */
 
 	/* from WORKER_START, for the state file */
 	struct msg_session_state about;
