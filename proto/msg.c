@@ -7,26 +7,10 @@
 /* Tables, not code. */
 /* clang-format off */
 
-#define STRUCT(N, n)
-#define REQUEST(N, n, from, R, doc)
-#define NOTICE(N, n, from, doc)
-#define F(m, K, f, need, lo, hi, dflt, doc)
-#define FE(m, e, f, need, dflt, doc)
-#define FO(m, S, s, f, doc)
-#define FL(m, S, s, f, most, doc)
-#define END
 #define ENUM(n)       static const char *const names_##n[] = {
 #define V(P, E, wire) [P##_##E] = (wire),
 #define ENUM_END      NULL };
 #include "messages.def"
-#undef STRUCT
-#undef REQUEST
-#undef NOTICE
-#undef F
-#undef FE
-#undef FO
-#undef FL
-#undef END
 
 enum { MAY = false, NEED = true };
 
@@ -43,14 +27,6 @@ enum { MAY = false, NEED = true };
 	{ #f, K_LIST, MAY, offsetof(struct msg_##m, f), 0, most, 0, NULL, MSG_##S, doc },
 #define END { .name = NULL } };
 #include "messages.def"
-#undef STRUCT
-#undef REQUEST
-#undef NOTICE
-#undef F
-#undef FE
-#undef FO
-#undef FL
-#undef END
 
 static const struct msg_def defs[MSG__COUNT] = {
 	[MSG_NONE] = { .name = "none", .envelope = ENV_STRUCT, .fields = fields_done },
@@ -60,20 +36,7 @@ static const struct msg_def defs[MSG__COUNT] = {
 	[MSG_##N] = { #n, ENV_REQUEST, who, MSG_##R, sizeof(struct msg_##n), fields_##n, doc },
 #define NOTICE(N, n, who, doc) \
 	[MSG_##N] = { #n, ENV_NOTICE, who, MSG_NONE, sizeof(struct msg_##n), fields_##n, doc },
-#define F(m, K, f, need, lo, hi, dflt, doc)
-#define FE(m, e, f, need, dflt, doc)
-#define FO(m, S, s, f, doc)
-#define FL(m, S, s, f, most, doc)
-#define END
 #include "messages.def"
-#undef STRUCT
-#undef REQUEST
-#undef NOTICE
-#undef F
-#undef FE
-#undef FO
-#undef FL
-#undef END
 };
 
 /* clang-format on */

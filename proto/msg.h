@@ -69,46 +69,17 @@ typedef int          msg_FD; /* owned by the message until msg_take_fd */
 /* ---- enums and structs from the table ---- */
 /* clang-format off */
 
-#define STRUCT(N, n)
-#define REQUEST(N, n, from, R, doc)
-#define NOTICE(N, n, from, doc)
-#define F(m, K, f, need, lo, hi, dflt, doc)
-#define FE(m, e, f, need, dflt, doc)
-#define FO(m, S, s, f, doc)
-#define FL(m, S, s, f, most, doc)
-#define END
 #define ENUM(n) enum n {
 #define V(P, E, wire) P##_##E,
 #define ENUM_END };
 #include "messages.def"
-#undef STRUCT
-#undef REQUEST
-#undef NOTICE
-#undef F
-#undef FE
-#undef FO
-#undef FL
-#undef END
 
 enum msg_type {
 	MSG_NONE,
 #define STRUCT(N, n)                MSG_##N,
 #define REQUEST(N, n, from, R, doc) MSG_##N,
 #define NOTICE(N, n, from, doc)     MSG_##N,
-#define F(m, K, f, need, lo, hi, dflt, doc)
-#define FE(m, e, f, need, dflt, doc)
-#define FO(m, S, s, f, doc)
-#define FL(m, S, s, f, most, doc)
-#define END
 #include "messages.def"
-#undef STRUCT
-#undef REQUEST
-#undef NOTICE
-#undef F
-#undef FE
-#undef FO
-#undef FL
-#undef END
 	MSG__COUNT
 };
 
@@ -125,14 +96,6 @@ enum msg_type {
 	} f;
 #define END };
 #include "messages.def"
-#undef STRUCT
-#undef REQUEST
-#undef NOTICE
-#undef F
-#undef FE
-#undef FO
-#undef FL
-#undef END
 
 /* clang-format on */
 /* ---- the tables, for those who walk them too (boxctl, documentation) ---- */

@@ -1,0 +1,207 @@
+/* How a session comes to be: new, built ahead, taken over, or only to be swept away; and how it is freed. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "dirs.h"
+#include "fd.h"
+#include "log.h"
+#include "machine.h"
+#include "session_impl.h"
+
+static struct session *
+session_new(struct house *h, uint64_t id, const char *name, const struct msg_spec *spec, int dir)
+{
+	struct session *s = calloc(1, sizeof(*s));
+
+	if (s == NULL)
+		return NULL;
+	s->house = h;
+	s->id = id;
+	s->spec = *spec;
+	s->dir = dir;
+	s->cgroups = h->machine->cgroups;
+	s->created_ms = s->last_used_ms = session_now_ms();
+	snprintf(s->name, sizeof(s->name), "%s", name);
+	TAILQ_INIT(&s->pending);
+	session_init_timers(s);
+	return s;
+}
+
+static int
+make_dir(const struct house *h, uint64_t id, struct err *e)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "%lu", id);
+	if (mkdirat(h->dirs->sessions, name, 0700) == -1)
+		return err_sys(e, "make the session's state directory");
+	int dir = openat(h->dirs->sessions, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir == -1)
+		return err_sys(e, "open the session's state directory");
+	return dir;
+}
+
+/* A worker is on its way to build it. */
+static struct session *
+session_start(struct house *h, const char *name, const struct msg_spec *spec, uint32_t uid_base, struct err *e)
+{
+	uint64_t        id = house_next_id(h);
+	AUTO_FD int     dir = make_dir(h, id, e);
+	struct session *s = dir == -1 ? NULL : session_new(h, id, name, spec, dir);
+
+	if (s == NULL)
+		return NULL;
+	fd_take(&dir);
+	s->uid_base = uid_base;
+	s->state = STATE_STARTING;
+	if (session_start_worker(s, WORK_BUILD, e) == -1) {
+		session_remove_dir(s);
+		session_free(s);
+		return NULL;
+	}
+	session_expect(s, LIM_BUILD_SEC);
+	return s;
+}
+
+struct session *
+session_create(struct house *h, const char *name, const struct msg_spec *spec, uint32_t uid_base, const struct msg *m,
+    struct err *e)
+{
+	struct session *s = session_start(h, name, spec, uid_base, e);
+
+	if (s != NULL && request_add(&s->pending, m) == NULL)
+		log_error("session=%lu no memory for its creator's request", s->id);
+	return s;
+}
+
+struct session *
+session_prepare(struct house *h, const struct msg_spec *spec, uint32_t uid_base, struct err *e)
+{
+	char name[LIM_NAME];
+
+	snprintf(name, sizeof(name), SPARE_PREFIX "%lu", h->next_id); /* the id it is about to get */
+	struct session *s = session_start(h, name, spec, uid_base, e);
+	if (s != NULL)
+		s->spare = true;
+	return s;
+}
+
+bool
+session_is_spare(const struct session *s)
+{
+	return s->spare;
+}
+
+bool
+session_was_spare(const char *name)
+{
+	return strncmp(name, SPARE_PREFIX, strlen(SPARE_PREFIX)) == 0;
+}
+
+/* All limits can be changed later but the size of a mounted file system. */
+bool
+session_fits(const struct session *s, const struct msg_spec *spec)
+{
+	return s->spare && s->state == STATE_READY && s->spec.workspace_mb == spec->workspace_mb &&
+	       s->spec.network == spec->network;
+}
+
+int
+session_claim(struct session *s, const struct msg_spec *spec, const struct msg *m, struct err *e)
+{
+	struct msg_claim claim = { .session = s->name, .spec = *spec, .created_ms = session_now_ms() };
+	uint64_t         id = house_next_id(s->house);
+
+	s->spare = false;
+	s->spec = *spec;
+	s->created_ms = claim.created_ms;
+	s->state = STATE_STARTING;
+	if (request_add(&s->pending, m) == NULL)
+		return err_set(e, E_SYS, "no memory for a request");
+	s->claim_id = id;
+	session_expect(s, LIM_BUILD_SEC);
+	/* a worker that is gone by now is told by the loop, and fails the create */
+	if (link_send(child_link(s->child), MSG_CLAIM, id, 0, &claim, e) == -1)
+		log_warn("session=%lu claim: %s", s->id, e->text);
+	return 0;
+}
+
+void
+session_rename(struct session *s, const char *name)
+{
+	snprintf(s->name, sizeof(s->name), "%s", name);
+}
+
+/* Its cgroups are where they were made, wherever ours are now. */
+static void
+keep_cgroups(struct session *s, const struct msg_cgroups *c)
+{
+	const char *const paths[4] = { c->unified, c->memory, c->pids, c->cpu };
+
+	for (size_t i = 0; i < 4; i++)
+		s->cgroup_paths[i] = strdup(paths[i]);
+	s->cgroups = (struct msg_cgroups){
+		.unified = s->cgroup_paths[0],
+		.v2_limits = c->v2_limits,
+		.memory = s->cgroup_paths[1],
+		.pids = s->cgroup_paths[2],
+		.cpu = s->cgroup_paths[3],
+	};
+}
+
+struct session *
+session_adopt(struct house *h, const struct msg_session_state *st, int dir, struct err *e)
+{
+	struct session *s = session_new(h, st->id, st->session, &st->spec, dir);
+
+	if (s == NULL) {
+		err_set(e, E_SYS, "no memory for a session");
+		return NULL;
+	}
+	s->uid_base = (uint32_t)st->uid_base;
+	s->created_ms = st->created_ms;
+	keep_cgroups(s, &st->cgroups);
+	s->state = STATE_RESTARTING;
+	session_start_soon(s);
+	return s;
+}
+
+struct session *
+session_sweep(struct house *h, uint64_t id, const struct msg_session_state *st, int dir, struct err *e)
+{
+	struct msg_spec spec;
+	char            name[LIM_NAME];
+
+	msg_defaults(MSG_SPEC, &spec);
+	snprintf(name, sizeof(name), "leftover.%lu", id);
+	struct session *s = session_new(h, id, name, &spec, dir);
+	if (s == NULL) {
+		err_set(e, E_SYS, "no memory for a session");
+		return NULL;
+	}
+	if (st != NULL)
+		keep_cgroups(s, &st->cgroups);
+	s->state = STATE_CLOSING;
+	snprintf(s->why, sizeof(s->why), "left by an earlier boxd");
+	session_start_soon(s);
+	return s;
+}
+
+void
+session_free(struct session *s)
+{
+	ev_timer_stop(s->house->loop, &s->again);
+	ev_timer_stop(s->house->loop, &s->idle);
+	ev_timer_stop(s->house->loop, &s->patience);
+	while (!TAILQ_EMPTY(&s->pending))
+		request_drop(&s->pending, TAILQ_FIRST(&s->pending));
+	child_close(&s->child);
+	for (size_t i = 0; i < 4; i++)
+		free(s->cgroup_paths[i]);
+	fd_close(&s->dir);
+	free(s);
+}

@@ -1,0 +1,60 @@
+/*
+ * What a session is, for the three files that share its insides: session.c (what a
+ * client wants), session_life.c (its worker, its end) and session_birth.c.
+ */
+#ifndef SUPERVISOR_SESSION_IMPL_H
+#define SUPERVISOR_SESSION_IMPL_H
+
+#include "child.h"
+#include "request.h"
+#include "restart.h"
+#include "session.h"
+
+struct session {
+	struct house      *house;
+	uint64_t           id;
+	char               name[LIM_NAME + 1];
+	struct msg_spec    spec;
+	enum state         state;
+	int                dir;   /* owned; its state directory */
+	struct child      *child; /* owned; NULL between death and restart */
+	struct restart     restart;
+	ev_timer           again;    /* runs between death and restart of the worker */
+	ev_timer           idle;     /* runs while READY and nothing is pending */
+	ev_timer           patience; /* runs while we wait for the worker to get somewhere */
+	struct requests    pending;  /* owned */
+	uint32_t           uid_base;
+	uint64_t           created_ms, last_used_ms;
+	uint64_t           init_pid, build_us, execs, worker_restarts;
+	struct msg_cgroups cgroups;         /* where its cgroups are */
+	char              *cgroup_paths[4]; /* owned; of an adopted one, for the above */
+	bool               spare;           /* built ahead, not claimed yet */
+	uint64_t           claim_id;        /* the CLAIM that makes it READY, or 0 */
+	char               why[ERR_TEXT];   /* CLOSING: the reason */
+};
+
+/* No client can say a name that begins with a dot. */
+#define SPARE_PREFIX ".spare."
+
+/* ---- session_life.c ---- */
+
+uint64_t session_now_ms(void);
+void     session_init_timers(struct session *);
+
+/* Something happened, or a request came or went: idle time starts anew. */
+void session_touch(struct session *);
+
+/* The worker has its own deadlines; this one is for a worker that cannot keep them. */
+void session_expect(struct session *, double sec);
+
+int session_start_worker(struct session *, enum work, struct err *);
+
+/* From the loop, so that whoever made the session can seat it in the registry first. */
+void session_start_soon(struct session *);
+
+/* Whoever waits for it to work is told why; then it is closed. */
+void session_fail(struct session *, const struct err *);
+
+void session_remove_dir(const struct session *);
+
+#endif

@@ -1,0 +1,447 @@
+/* A session's worker: started, watched, replaced; and the session's end. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dirs.h"
+#include "gateway.h"
+#include "log.h"
+#include "machine.h"
+#include "registry.h"
+#include "session_impl.h"
+
+static const struct child_ops worker_ops;
+
+uint64_t
+session_now_ms(void)
+{
+	return (uint64_t)(ev_time() * 1e3);
+}
+
+/* ---- timers ------------------------------------------------------------------------ */
+
+void
+session_touch(struct session *s)
+{
+	s->last_used_ms = session_now_ms();
+	ev_timer_stop(s->house->loop, &s->idle);
+	if (s->state != STATE_READY || s->spare || s->spec.persistent || s->spec.idle_sec == 0 ||
+	    !TAILQ_EMPTY(&s->pending))
+		return;
+	ev_timer_set(&s->idle, (double)s->spec.idle_sec, 0.);
+	ev_timer_start(s->house->loop, &s->idle);
+}
+
+static void
+on_idle(struct ev_loop *loop, ev_timer *t, int revents)
+{
+	(void)loop;
+	(void)revents;
+	session_close(t->data, "idle");
+}
+
+void
+session_expect(struct session *s, double sec)
+{
+	ev_timer_stop(s->house->loop, &s->patience);
+	ev_timer_set(&s->patience, sec + 5., 0.);
+	ev_timer_start(s->house->loop, &s->patience);
+}
+
+static void
+on_patience(struct ev_loop *loop, ev_timer *t, int revents)
+{
+	struct session *s = t->data;
+
+	(void)loop;
+	(void)revents;
+	log_warn("session=%lu worker does not answer while %s", s->id,
+	    msg_enum_name(MSG_SESSION_INFO, "state", (int)s->state));
+	if (s->child != NULL)
+		child_kill(s->child);
+}
+/* ---- the worker ---------------------------------------------------------------------- */
+
+/* What the next worker must know of the commands in flight. */
+static size_t
+resume_list(const struct session *s, struct msg_resume *list)
+{
+	const struct request *r;
+	size_t                n = 0;
+
+	TAILQ_FOREACH (r, &s->pending, next)
+		if (r->type == MSG_EXEC && r->held.bytes.len == 0)
+			list[n++] = (struct msg_resume){
+				.exec = r->exec,
+				.stdout_offset = r->sent[STREAM_STDOUT],
+				.stderr_offset = r->sent[STREAM_STDERR],
+				.wanted = r->conn != 0,
+			};
+	return n;
+}
+
+int
+session_start_worker(struct session *s, enum work work, struct err *e)
+{
+	const struct machine   *m = s->house->machine;
+	struct msg_worker_start start;
+
+	char program[PATH_MAX + 16];
+
+	snprintf(program, sizeof(program), "%s/box-session", s->house->dirs->libexec);
+	s->child = child_spawn(s->house->loop, program, FROM_WORKER, &worker_ops, s, e);
+	if (s->child == NULL)
+		return -1;
+	msg_defaults(MSG_WORKER_START, &start);
+	start.work = work;
+	start.id = s->id;
+	start.session = s->name;
+	start.spec = s->spec;
+	start.cgroups = s->cgroups;
+	start.dir = s->dir;
+	start.uid_base = s->uid_base;
+	start.uid_count = m->root ? 65536 : 1;
+	start.created_ms = s->created_ms;
+	start.tmp_mb = s->house->config->tmp_mb;
+	start.inodes = s->house->config->inodes;
+	if (work == WORK_BUILD) {
+		start.skeleton = s->house->dirs->skeleton;
+		start.init = m->init;
+		start.filter = m->filter;
+	}
+	struct msg_resume *list = calloc(LIM_EXECS, sizeof(*list));
+	if (list == NULL)
+		return err_set(e, E_SYS, "no memory for a worker's start");
+	start.resume.v = list;
+	start.resume.n = work == WORK_ADOPT ? resume_list(s, list) : 0;
+	int r = link_send(child_link(s->child), MSG_WORKER_START, 0, 0, &start, e);
+	free(list);
+	if (r == 0)
+		log_debug("session=%lu worker=%d %s", s->id, child_pid(s->child),
+		    msg_enum_name(MSG_WORKER_START, "work", (int)work));
+	return r;
+}
+
+static int
+send_close(struct session *s, struct err *e)
+{
+	session_expect(s, LIM_CLOSE_SEC);
+	return link_send(child_link(s->child), MSG_CLOSE, house_next_id(s->house), 0, &(struct msg_close){}, e);
+}
+
+static void start_again_later(struct session *s);
+
+/* Adopt the living sandbox, or sweep what is left of a closing one. */
+static void
+start_again(struct session *s)
+{
+	struct err e = { 0 };
+	bool       closing = s->state == STATE_CLOSING;
+
+	if (session_start_worker(s, closing ? WORK_SWEEP : WORK_ADOPT, &e) == 0 &&
+	    (!closing || send_close(s, &e) == 0)) {
+		if (!closing)
+			session_expect(s, LIM_BUILD_SEC);
+		return;
+	}
+	log_error("session=%lu %s", s->id, e.text);
+	child_close(&s->child);
+	start_again_later(s);
+}
+
+void
+session_start_soon(struct session *s)
+{
+	ev_timer_set(&s->again, 0., 0.);
+	ev_timer_start(s->house->loop, &s->again);
+}
+
+static void
+on_again(struct ev_loop *loop, ev_timer *t, int revents)
+{
+	(void)loop;
+	(void)revents;
+	start_again(t->data);
+}
+/* ---- the end --------------------------------------------------------------------------- */
+
+void
+session_remove_dir(const struct session *s)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "%lu", s->id);
+	if (unlinkat(s->house->dirs->sessions, name, AT_REMOVEDIR) == -1 && errno != ENOENT)
+		log_warn("session=%lu state directory stays: %s", s->id, strerror(errno));
+}
+
+/* Nothing of it is left, or nothing more can be done: tell those who wait, and go. */
+static void
+finish(struct session *s, uint64_t killed)
+{
+	struct msg_deleted deleted = { .session = s->name, .killed = killed };
+	struct request    *r, *next;
+
+	session_remove_dir(s);
+	log_at(s->spare ? LOG_DEBUG : LOG_INFO, "session=%lu name=%s gone killed=%lu reason=\"%s\"", s->id, s->name,
+	    killed, s->why);
+	requests_reply_all(&s->pending, MSG_DELETE, s->house->gateway, MSG_DELETED, &deleted);
+	for (r = TAILQ_FIRST(&s->pending); r != NULL; r = next) { /* replies that waited for this */
+		next = TAILQ_NEXT(r, next);
+		if (r->conn != 0)
+			gateway_send(s->house->gateway, &r->held);
+		request_drop(&s->pending, r);
+	}
+	registry_remove(s->house->registry, s); /* frees s */
+}
+
+/* Fail what waits for this sandbox to work; who waits for its end goes on waiting. */
+static void
+fail_work(struct session *s, const struct err *why)
+{
+	s->house->running -= requests_count(&s->pending, MSG_EXEC);
+	requests_fail_all(&s->pending, MSG_EXEC, s->house->gateway, why);
+	requests_fail_all(&s->pending, MSG_CREATE, s->house->gateway, why);
+}
+
+void
+session_fail(struct session *s, const struct err *why)
+{
+	struct err e = { 0 };
+
+	if (s->state == STATE_CLOSING)
+		return;
+	snprintf(s->why, sizeof(s->why), "%s", why->text);
+	fail_work(s, why);
+	s->state = STATE_CLOSING;
+	s->restart = (struct restart){ 0 };
+	ev_timer_stop(s->house->loop, &s->idle);
+	ev_timer_stop(s->house->loop, &s->again);
+	if (s->child == NULL || send_close(s, &e) == -1) {
+		child_close(&s->child);
+		start_again(s);
+	}
+}
+
+void
+session_close(struct session *s, const char *why)
+{
+	struct err e;
+
+	err_set(&e, s->house->stopping ? E_SHUTDOWN : E_STATE, "session %s is closed: %s", s->name, why);
+	session_fail(s, &e);
+}
+
+static void
+start_again_later(struct session *s)
+{
+	const struct restart_policy policy = {
+		.first_sec = 0.1,
+		.most_sec = 5,
+		.window_sec = (double)s->house->config->worker_restart_window_sec,
+		.limit = (unsigned)s->house->config->worker_restarts,
+	};
+	double     delay = restart_after_crash(&s->restart, &policy, ev_now(s->house->loop));
+	struct err e;
+
+	if (delay < 0 && s->state == STATE_CLOSING) {
+		log_error("session=%lu leftovers stay until the next start of boxd", s->id);
+		finish(s, 0);
+	} else if (delay < 0) {
+		err_set(&e, E_CRASH, "session %s failed: its worker crashed %u times within %.0f s", s->name,
+		    s->restart.recent, policy.window_sec);
+		session_fail(s, &e);
+	} else {
+		ev_timer_set(&s->again, delay, 0.);
+		ev_timer_start(s->house->loop, &s->again);
+	}
+}
+/* ---- what a worker says ---------------------------------------------------------------- */
+
+static void
+send_held(struct session *s)
+{
+	struct request *r;
+	struct err      e = { 0 };
+
+	TAILQ_FOREACH (r, &s->pending, next)
+		if (r->type == MSG_EXEC && r->held.bytes.len > 0)
+			link_send_packet(child_link(s->child), &r->held, &e);
+}
+
+static void
+become_ready(struct session *s, const char *how)
+{
+	log_at(s->spare ? LOG_DEBUG : LOG_INFO, "session=%lu name=%s %s worker=%d init=%lu build_us=%lu", s->id,
+	    s->name, how, child_pid(s->child), s->init_pid, s->build_us);
+	s->state = STATE_READY;
+	struct msg_session_info info = session_info(s);
+	requests_reply_all(&s->pending, MSG_CREATE, s->house->gateway, MSG_SESSION_INFO, &info);
+	send_held(s);
+	session_touch(s);
+}
+
+static void
+on_worker_ready(struct session *s, struct msg *m)
+{
+	const struct msg_worker_ready *ready = m->body;
+
+	if (s->state != STATE_STARTING && s->state != STATE_RESTARTING)
+		return;
+	ev_timer_stop(s->house->loop, &s->patience);
+	for (size_t i = 0; i < ready->execs.n; i++)
+		if (request_by_exec(&s->pending, ready->execs.v[i].exec) == NULL &&
+		    request_add_orphan(&s->pending, ready->execs.v[i].exec) != NULL)
+			s->house->running++;
+	s->init_pid = ready->init_pid;
+	s->build_us = ready->build_us;
+	become_ready(s, s->state == STATE_STARTING ? "ready" : "attached");
+}
+
+static void
+on_worker_failed(struct session *s, struct msg *m)
+{
+	const struct msg_worker_failed *f = m->body;
+	enum err_code                   code = err_from_wire(f->code, strlen(f->code));
+	struct err                      e;
+
+	log_error("session=%lu name=%s failed: %s", s->id, s->name, f->reason);
+	err_set(&e, code == E__COUNT ? E_CRASH : code, "session %s failed: %s", s->name, f->reason);
+	session_fail(s, &e);
+}
+
+static void
+on_output(struct session *s, struct msg *m)
+{
+	struct msg_output o = *(const struct msg_output *)m->body;
+	struct request   *r = request_by_exec(&s->pending, o.call);
+
+	if (r == NULL || r->conn == 0)
+		return;
+	r->sent[o.stream] = o.offset + o.data.len;
+	o.call = r->id;
+	gateway_notice(s->house->gateway, MSG_OUTPUT, r->conn, &o);
+}
+
+/* The client asked that a timeout end the session: its reply comes after that. */
+static void
+drop_after_timeout(struct session *s, struct request *r, const struct msg_exec_result *result)
+{
+	struct err e = { 0 };
+
+	if (msg_encode_reply(&r->held, MSG_EXEC_RESULT, r->id, r->conn, result, &e) == -1) {
+		request_fail(&s->pending, r, s->house->gateway, &e);
+	} else {
+		r->type = MSG_NONE; /* neither running nor to be failed */
+	}
+	session_close(s, "a command timed out");
+}
+
+static void
+on_exec_reply(struct session *s, struct request *r, struct msg *m)
+{
+	struct err e = { 0 };
+
+	s->house->running--;
+	s->house->execs++;
+	s->execs++;
+	if (m->failed || msg_expect(m, MSG_EXEC_RESULT, &e) == -1) {
+		request_fail(&s->pending, r, s->house->gateway, m->failed ? &m->error : &e);
+		session_touch(s);
+		return;
+	}
+	const struct msg_exec_result *result = m->body;
+	log_debug("session=%lu exec=%lu ended cause=%s code=%ld signal=%lu killed=%lu us=%lu", s->id, r->exec,
+	    msg_enum_name(MSG_EXEC_RESULT, "cause", (int)result->cause), result->exit_code, result->signal,
+	    result->killed, result->duration_us);
+	if (result->cause == CAUSE_TIMEOUT && r->on_timeout == ON_TIMEOUT_DROP) {
+		drop_after_timeout(s, r, result);
+		return;
+	}
+	request_reply(&s->pending, r, s->house->gateway, MSG_EXEC_RESULT, result);
+	session_touch(s);
+}
+
+static void
+on_claimed(struct session *s, const struct msg *m)
+{
+	ev_timer_stop(s->house->loop, &s->patience);
+	s->claim_id = 0;
+	if (m->failed)
+		session_fail(s, &m->error);
+	else
+		become_ready(s, "claimed");
+}
+
+/* A worker answers EXEC, CLAIM and CLOSE; the answer to a CANCEL has been given already. */
+static void
+on_reply(struct session *s, struct msg *m)
+{
+	struct request *r = request_by_exec(&s->pending, m->id);
+	struct err      e = { 0 };
+
+	if (s->claim_id != 0 && m->id == s->claim_id && s->state == STATE_STARTING) {
+		on_claimed(s, m);
+	} else if (r != NULL) {
+		on_exec_reply(s, r, m);
+	} else if (s->state == STATE_CLOSING && !m->failed && msg_expect(m, MSG_CLOSED, &e) == 0) {
+		finish(s, ((const struct msg_closed *)m->body)->killed);
+	} else if (s->state == STATE_CLOSING && m->failed && m->error.code == E_SYS) {
+		log_error("session=%lu %s", s->id, m->error.text);
+		finish(s, 0);
+	}
+}
+
+static void
+on_worker_msg(void *arg, struct msg *m)
+{
+	struct session *s = arg;
+
+	if (m->envelope == ENV_REPLY)
+		on_reply(s, m);
+	else if (m->type == MSG_WORKER_READY)
+		on_worker_ready(s, m);
+	else if (m->type == MSG_WORKER_FAILED)
+		on_worker_failed(s, m);
+	else if (m->type == MSG_OUTPUT)
+		on_output(s, m);
+}
+
+static void
+on_worker_gone(void *arg, int status)
+{
+	struct session *s = arg;
+	struct err      e;
+
+	log_warn("session=%lu worker=%d gone %s while %s", s->id, child_pid(s->child), child_status(status),
+	    msg_enum_name(MSG_SESSION_INFO, "state", (int)s->state));
+	child_close(&s->child);
+	ev_timer_stop(s->house->loop, &s->patience);
+	if (s->state == STATE_STARTING || (s->spare && s->state == STATE_READY)) {
+		err_set(
+		    &e, E_CRASH, "the session's worker died (%s) before the sandbox was ready", child_status(status));
+		session_fail(s, &e);
+		return;
+	}
+	if (s->state == STATE_READY) {
+		s->state = STATE_RESTARTING;
+		ev_timer_stop(s->house->loop, &s->idle);
+	}
+	s->worker_restarts++;
+	s->house->worker_restarts++;
+	start_again_later(s);
+}
+
+static const struct child_ops worker_ops = { on_worker_msg, on_worker_gone };
+
+void
+session_init_timers(struct session *s)
+{
+	ev_timer_init(&s->again, on_again, 0., 0.);
+	ev_timer_init(&s->idle, on_idle, 0., 0.);
+	ev_timer_init(&s->patience, on_patience, 0., 0.);
+	s->again.data = s->idle.data = s->patience.data = s;
+}
