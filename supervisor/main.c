@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "adopt.h"
@@ -268,6 +269,25 @@ house_close(struct house *h)
 	registry_close(&h->registry);
 }
 
+/* Gateway and workers end when their channel does; a moment later nothing of us is left. */
+static void
+await_children(void)
+{
+	const struct timespec moment = { .tv_nsec = 50 * 1000 * 1000 };
+	sigset_t              child;
+	pid_t                 pid = 0;
+
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &child, NULL);
+	for (int i = 0; i < 40 && pid != -1; i++) {
+		while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+			;
+		if (pid == 0)
+			sigtimedwait(&child, NULL, &moment);
+	}
+}
+
 static int
 run(struct house *h, struct dirs *d, bool *exec_anew, struct err *e)
 {
@@ -325,8 +345,10 @@ main(int argc, char **argv)
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	if (dirs_open(&dirs, &config, &e) == -1)
 		return fail(&e, 1);
-	if (machine_open(&machine, &dirs, &config, &e) == -1)
+	if (machine_open(&machine, &dirs, &config, &e) == -1) {
+		machine_tidy(&machine);
 		return fail(&e, 1);
+	}
 	struct house h = {
 		.loop = ev_default_loop(EVFLAG_AUTO),
 		.config = &config,
@@ -344,6 +366,7 @@ main(int argc, char **argv)
 		log_error("execute %s anew: %s", self, strerror(errno));
 		status = 1;
 	}
+	await_children();
 	dirs_tidy(&dirs);
 	machine_tidy(&machine);
 	machine_close(&machine);

@@ -31,7 +31,7 @@ on_create(struct house *h, const struct msg *m, struct err *e)
 	if (policy_check_name(name, e) == -1 || policy_fill_spec(&spec, h->config, e) == -1)
 		return -1;
 	if (h->machine->barrier.code != E_NONE)
-		return err_set(e, E_BACKEND, "%s", h->machine->barrier.text);
+		return err_set(e, E_BACKEND, "no sandbox can be made here: %.900s", h->machine->barrier.text);
 	if (*name == '\0')
 		policy_make_name(name);
 	struct session *s = registry_find(h->registry, name);

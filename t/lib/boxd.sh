@@ -179,7 +179,7 @@ boxd_start() {
 	# the first it names is itself; later ones may be what it found of others
 	tail -c +$((_log_was + 1)) "$D/log" | grep -aoE -m1 'instance=[0-9a-f]{16}' | head -n 1 |
 		sed 's/.*=/boxd-/' >>"$D/.instances"
-	cat "$D/.instances" >>"$BUILD/t/instances" 2>/dev/null # for the last test of all
+	{ cat "$D/.instances" >>"$BUILD/t/instances"; } 2>/dev/null # for the last test of all
 	if ! _ended "$BOXD_PID" && boxctl ping >/dev/null 2>&1; then
 		return 0
 	fi

@@ -7,7 +7,8 @@
 #
 # Inside: cgroup v2 at /sys/fs/cgroup with every controller of that kernel, an own /proc,
 # and TMPDIR on a tmpfs.  Nothing else can be written: hostfs writes would be real.  There
-# is one slow cpu and no landlock.  The kernel itself talks to $UML_LOG.
+# is one slow cpu and no landlock.  The kernel itself talks to $UML_LOG, and is also told
+# $UML_ARGS (cgroup_disable=memory).
 #
 # The script's first console is the kernel's; it talks on the second, which is our standard
 # output, so that an out-of-memory report does not end up in the middle of a line.
