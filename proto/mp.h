@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "buf.h"
-#include "limits.h"
+#include "bounds.h"
 
 /* Finds the end of one value in bytes that arrive piecemeal.  Zero it to start. */
 struct mp_scan {

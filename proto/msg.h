@@ -20,7 +20,7 @@
 
 #include "buf.h"
 #include "err.h"
-#include "limits.h"
+#include "bounds.h"
 
 enum {
 	FROM_CLIENT = 1 << 0,

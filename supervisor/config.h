@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "err.h"
-#include "limits.h"
+#include "bounds.h"
 #include "log.h"
 #include "msg.h"
 

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "fd.h"
-#include "limits.h"
+#include "bounds.h"
 
 #define CHUNK LIM_BLOB_INLINE /* a larger payload would cost a memfd per message */
 #define FIRST_READ 4096       /* most commands say less than this */

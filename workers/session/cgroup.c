@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "fd.h"
-#include "limits.h"
+#include "bounds.h"
 
 enum { CPU_PERIOD_US = 100000 };
 

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 
 #include "fd.h"
-#include "limits.h"
+#include "bounds.h"
 #include "sandbox.h"
 #include "sys.h"
 

@@ -2,10 +2,8 @@
  * Every size, count and time that is not an operator's choice, with its reason.
  * What an operator may choose is in supervisor/config.def.
  */
-#include_next <limits.h> /* libc's own of that name, which some of its headers look for by ours */
-
-#ifndef PROTO_LIMITS_H
-#define PROTO_LIMITS_H
+#ifndef PROTO_BOUNDS_H
+#define PROTO_BOUNDS_H
 
 #define KIB 1024UL
 #define MIB (1024UL * KIB)
