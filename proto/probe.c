@@ -275,7 +275,8 @@ wall_limits(struct walls *w, const struct cg_found *places)
 			used += (size_t)snprintf(w->limits + used, sizeof(w->limits) - used, "%s%s by cgroup %s",
 			    used > 0 ? ", " : "", cg_name(c), places->v2[c] ? "v2" : "v1");
 		else
-			wall_misses(w, "%s limit: %s; %s", cg_name(c), places->v1[c].why,
+			wall_misses(w, "%s limit%s: %s; %s", cg_name(c),
+			    c == CG_PIDS ? " by cgroup (RLIMIT_NPROC stands in)" : "", places->v1[c].why,
 			    places->unified.dir[0] == '\0' ? places->unified.why
 							   : "the v2 tree does not offer it either");
 	}

@@ -146,6 +146,7 @@ machine_open(struct machine *m, struct dirs *d, const struct config *c, struct e
 		return -1;
 	probe_walls(&m->walls, &found);
 	m->isolation = walls_isolation(&m->walls, m->missing);
+	m->pids_by_rlimit = *m->v1[CG_PIDS] == '\0' && !found.v2[CG_PIDS];
 	if (probe_userns(&m->barrier) == 0)
 		m->barrier.code = E_NONE;
 	if (judge(m, c, e) == -1)

@@ -19,7 +19,8 @@ struct machine {
 	char                 leaf_of[PATH_MAX]; /* our own cgroup, when we moved into a leaf of it; "" if not */
 	int                  init;              /* owned; box-init in a sealed memfd */
 	int                  filter;            /* owned; seccomp program */
-	bool                 root;              /* really: a range of uids per session is ours to give */
+	bool pids_by_rlimit; /* no cgroup limits processes: the limit is set at a sandbox's birth, for good */
+	bool root;           /* really: a range of uids per session is ours to give */
 };
 
 /* Fails only where boxd itself cannot work; a missing wall is told in .isolation. */

@@ -102,12 +102,13 @@ session_was_spare(const char *name)
 	return strncmp(name, SPARE_PREFIX, strlen(SPARE_PREFIX)) == 0;
 }
 
-/* All limits can be changed later but the size of a mounted file system. */
+/* All limits can be changed later but the size of a mounted file system, and a resource limit. */
 bool
 session_fits(const struct session *s, const struct msg_spec *spec)
 {
 	return s->spare && s->state == STATE_READY && s->spec.workspace_mb == spec->workspace_mb &&
-	       s->spec.network == spec->network;
+	       s->spec.network == spec->network &&
+	       (s->spec.pids_limit == spec->pids_limit || !s->house->machine->pids_by_rlimit);
 }
 
 int

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "chan.h"
@@ -99,6 +100,9 @@ enter(const struct sandbox_plan *p, int go, struct err *e)
 		return err_sys(e, "sethostname");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
 		return err_sys(e, "no_new_privs");
+	/* counted in this user namespace alone, so init and its commands are all there is */
+	if (p->nproc > 0 && setrlimit(RLIMIT_NPROC, &(struct rlimit){ p->nproc, p->nproc }) == -1)
+		return err_sys(e, "RLIMIT_NPROC");
 	setsid();
 	return become_init(p, e);
 }

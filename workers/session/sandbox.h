@@ -25,6 +25,7 @@ struct sandbox_plan {
 	uint64_t       tmp_mb;
 	uint64_t       workspace_mb;
 	uint64_t       inodes;
+	uint64_t       nproc; /* where no cgroup limits processes, a resource limit does; else 0 */
 };
 
 struct sandbox {
