@@ -128,6 +128,64 @@ mount_dev(struct err *e)
 	return 0;
 }
 
+/* ---- /proc ----------------------------------------------------------------- */
+
+enum mask { EMPTY_FILE, EMPTY_DIR, READ_ONLY };
+
+/*
+ * What in /proc is the machine's and not the sandbox's.  Most of it is closed to
+ * an unprivileged uid anyway; this does not lean on file modes.
+ */
+static const struct {
+	const char *path;
+	enum mask   how;
+} masks[] = {
+	{ "proc/acpi", EMPTY_DIR },
+	{ "proc/asound", EMPTY_DIR },
+	{ "proc/scsi", EMPTY_DIR },
+	{ "proc/cmdline", EMPTY_FILE }, /* boot arguments: may name hosts, disks, secrets */
+	{ "proc/config.gz", EMPTY_FILE },
+	{ "proc/kcore", EMPTY_FILE },
+	{ "proc/key-users", EMPTY_FILE },
+	{ "proc/keys", EMPTY_FILE },
+	{ "proc/kmsg", EMPTY_FILE },
+	{ "proc/latency_stats", EMPTY_FILE },
+	{ "proc/sched_debug", EMPTY_FILE },
+	{ "proc/timer_list", EMPTY_FILE },
+	{ "proc/bus", READ_ONLY },
+	{ "proc/fs", READ_ONLY },
+	{ "proc/irq", READ_ONLY },
+	{ "proc/sys", READ_ONLY },
+	{ "proc/sysrq-trigger", READ_ONLY },
+};
+
+static int
+mask(const char *path, enum mask how, struct err *e)
+{
+	switch (how) {
+	case EMPTY_FILE:
+		return bind_view("dev/null", path, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, e);
+	case EMPTY_DIR:
+		return bind_view("run", path, SEALED, e); /* the skeleton's /run is empty and stays so */
+	case READ_ONLY:
+		return bind_view(path, path, SEALED | MOUNT_ATTR_NOEXEC, e);
+	}
+	return 0;
+}
+
+static int
+mount_proc(struct err *e)
+{
+	struct stat st;
+
+	if (mount("proc", "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == -1)
+		return err_sys(e, "mount proc");
+	for (size_t i = 0; i < sizeof(masks) / sizeof(*masks); i++)
+		if (lstat(masks[i].path, &st) == 0 && mask(masks[i].path, masks[i].how, e) == -1)
+			return err_prefix(e, "mask");
+	return 0;
+}
+
 /* /dev is a mount of its own: the one place where device nodes may work. */
 static int
 split_dev(int skeleton, struct err *e)
@@ -191,7 +249,7 @@ root_build(const struct sandbox_plan *p, struct err *e)
 		return -1;
 	if (mount_host_view(e) == -1 || mount_dev(e) == -1 || mount_writable(p, e) == -1)
 		return -1;
-	if (mount("proc", "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == -1)
-		return err_sys(e, "mount proc");
+	if (mount_proc(e) == -1)
+		return -1;
 	return pivot(e);
 }
