@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "text.h"
-#include "wire.h"
 
 /* ---- JSON ---- */
 

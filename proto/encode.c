@@ -250,6 +250,19 @@ msg_encode_error(struct packet *p, uint64_t id, uint64_t conn, const struct err 
 }
 
 int
+packet_copy(struct packet *to, const struct packet *from, struct err *e)
+{
+	*to = (struct packet){ .spilled = from->spilled, .stream = from->stream };
+	buf_append(&to->bytes, from->bytes.data, from->bytes.len);
+	if (to->bytes.failed)
+		return err_set(e, E_SYS, "no memory for a message");
+	for (; to->nfds < from->nfds; to->nfds++)
+		if ((to->fds[to->nfds] = fcntl(from->fds[to->nfds], F_DUPFD_CLOEXEC, 0)) == -1)
+			return err_sys(e, "duplicate descriptor %d", from->fds[to->nfds]);
+	return 0;
+}
+
+int
 blob_read(const struct blob *b, struct buf *out, struct err *e)
 {
 	size_t done = 0;

@@ -115,6 +115,12 @@ struct field {
 	const char        *doc;
 };
 
+/* How every K_LIST field is laid out. */
+struct list {
+	size_t n;
+	void  *v;
+};
+
 enum envelope { ENV_REQUEST = 0, ENV_REPLY = 1, ENV_NOTICE = 2, ENV_STRUCT = 3 };
 
 struct msg_def {
@@ -185,6 +191,8 @@ int msg_encode(struct packet *, enum msg_type, uint64_t id, uint64_t conn, const
 int msg_encode_reply(struct packet *, enum msg_type result, uint64_t id, uint64_t conn, const void *body, struct err *);
 int msg_encode_error(struct packet *, uint64_t id, uint64_t conn, const struct err *, struct err *);
 
+/* The same once more, with descriptors of its own; -1 leaves *to to be cleared. */
+int  packet_copy(struct packet *to, const struct packet *, struct err *);
 void packet_clear(struct packet *);
 
 /* The bytes of a blob, wherever they are, appended to a buffer. */

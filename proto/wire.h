@@ -8,10 +8,4 @@ enum {
 	EXT_BLOB_SIZE = 17,
 };
 
-/* How every K_LIST field is laid out. */
-struct list {
-	size_t n;
-	void  *v;
-};
-
 #endif

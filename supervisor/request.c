@@ -64,6 +64,7 @@ request_drop(struct requests *all, struct request *r)
 {
 	TAILQ_REMOVE(all, r, next);
 	packet_clear(&r->held);
+	packet_clear(&r->sent);
 	free(r);
 }
 

@@ -15,11 +15,12 @@ struct request {
 	enum msg_type   type;
 	uint64_t        conn; /* 0: nobody waits any more */
 	uint64_t        id;
-	uint64_t        exec;    /* EXEC: its id towards the worker */
-	uint64_t        sent[2]; /* EXEC: output streamed so far, by stream */
+	uint64_t        exec;           /* EXEC: its id towards the worker */
+	uint64_t        streamed_to[2]; /* EXEC: output passed on so far, by stream */
 	bool            streamed;
 	enum on_timeout on_timeout;
 	struct packet   held; /* EXEC: not yet sent to a worker; after a timeout: the reply */
+	struct packet   sent; /* EXEC: to be sent once more, should no init have heard of it */
 };
 
 TAILQ_HEAD(requests, request);

@@ -66,17 +66,28 @@ on_create(struct session *s, const struct msg *m, struct err *e)
 	return 0;
 }
 
-/* Where there is no worker to take it now, the next one will. */
+/*
+ * Where there is no worker to take it now, the next one will.  What is sent is kept, unless
+ * it is large: a worker may die with it in its hands, before anything was started.
+ */
 static int
 send_or_hold(struct session *s, struct request *r, const struct msg_exec *x, struct err *e)
 {
-	if (s->state == STATE_READY) {
-		if (link_send(child_link(s->child), MSG_EXEC, r->exec, 0, x, e) == 0)
-			return 0;
-		if (e->code != E_CRASH)
-			return -1;
-	}
-	return msg_encode(&r->held, MSG_EXEC, r->exec, 0, x, e);
+	struct err ignored;
+
+	if (msg_encode(&r->held, MSG_EXEC, r->exec, 0, x, e) == -1)
+		return -1;
+	if (s->state != STATE_READY)
+		return 0;
+	if (r->held.bytes.len <= LIM_PACKET && packet_copy(&r->sent, &r->held, &ignored) == -1)
+		packet_clear(&r->sent);
+	if (link_send_packet(child_link(s->child), &r->held, e) == 0)
+		return 0;
+	if (e->code != E_CRASH || r->sent.bytes.len == 0)
+		return -1;
+	r->held = r->sent;
+	r->sent = (struct packet){ 0 };
+	return 0;
 }
 
 static int
@@ -146,9 +157,9 @@ on_output_ack(struct session *s, const struct msg *m, struct err *e)
 	struct msg_output_ack a = *(const struct msg_output_ack *)m->body;
 	struct request       *r = request_find(&s->pending, m->conn, a.call);
 
-	if (a.offset > r->sent[a.stream])
+	if (a.offset > r->streamed_to[a.stream])
 		return err_set(e, E_INVALID, "output_ack.offset: %lu is more than the %lu bytes sent", a.offset,
-		    r->sent[a.stream]);
+		    r->streamed_to[a.stream]);
 	a.call = r->exec;
 	if (s->child == NULL)
 		return 0; /* the next worker is told by offset */

@@ -76,8 +76,8 @@ resume_list(const struct session *s, struct msg_resume *list)
 		if (r->type == MSG_EXEC && r->held.bytes.len == 0)
 			list[n++] = (struct msg_resume){
 				.exec = r->exec,
-				.stdout_offset = r->sent[STREAM_STDOUT],
-				.stderr_offset = r->sent[STREAM_STDERR],
+				.stdout_offset = r->streamed_to[STREAM_STDOUT],
+				.stderr_offset = r->streamed_to[STREAM_STDERR],
 				.wanted = r->conn != 0,
 			};
 	return n;
@@ -321,7 +321,7 @@ on_output(struct session *s, struct msg *m)
 
 	if (r == NULL || r->conn == 0)
 		return;
-	r->sent[o.stream] = o.offset + o.data.len;
+	r->streamed_to[o.stream] = o.offset + o.data.len;
 	o.call = r->id;
 	gateway_notice(s->house->gateway, MSG_OUTPUT, r->conn, &o);
 }
@@ -340,11 +340,27 @@ drop_after_timeout(struct session *s, struct request *r, const struct msg_exec_r
 	session_close(s, "a command timed out");
 }
 
+/* No init has heard of it, so it can be asked for again; once. */
+static bool
+ask_again(struct session *s, struct request *r)
+{
+	if (r->sent.bytes.len == 0)
+		return false;
+	log_info("session=%lu exec=%lu sent again: its worker died before it was started", s->id, r->exec);
+	r->held = r->sent;
+	r->sent = (struct packet){ 0 };
+	if (s->state == STATE_READY)
+		send_held(s);
+	return true;
+}
+
 static void
 on_exec_reply(struct session *s, struct request *r, struct msg *m)
 {
 	struct err e = { 0 };
 
+	if (m->failed && m->error.code == E_UNSTARTED && ask_again(s, r))
+		return;
 	s->house->running--;
 	s->house->execs++;
 	s->execs++;

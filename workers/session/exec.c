@@ -333,7 +333,7 @@ exec_match(struct worker *w, const struct msg_attached *a)
 	struct exec *x = LIST_FIRST(&w->execs), *next;
 	struct err   why, ignored;
 
-	err_set(&why, E_CRASH, "the session's worker crashed before the command was started; nothing ran");
+	err_set(&why, E_UNSTARTED, "the session's worker crashed before the command was started; nothing ran");
 	for (; x != NULL; x = next) {
 		next = LIST_NEXT(x, next);
 		if (is_listed(a, x->id))
