@@ -48,6 +48,7 @@ session_has_request(const struct session *s, uint64_t conn, uint64_t id)
 {
 	return request_find(&s->pending, conn, id) != NULL;
 }
+
 /* ---- what a client wants ------------------------------------------------------------------ */
 
 static int

@@ -63,6 +63,7 @@ on_patience(struct ev_loop *loop, ev_timer *t, int revents)
 	if (s->child != NULL)
 		child_kill(s->child);
 }
+
 /* ---- the worker ---------------------------------------------------------------------- */
 
 /* What the next worker must know of the commands in flight. */
@@ -83,46 +84,47 @@ resume_list(const struct session *s, struct msg_resume *list)
 	return n;
 }
 
+static void
+fill_start(const struct session *s, enum work work, struct msg_worker_start *start)
+{
+	const struct machine *m = s->house->machine;
+
+	msg_defaults(MSG_WORKER_START, start);
+	start->work = work;
+	start->id = s->id;
+	start->session = s->name;
+	start->spec = s->spec;
+	start->cgroups = s->cgroups;
+	start->dir = s->dir;
+	start->uid_base = s->uid_base;
+	start->uid_count = m->root ? 65536 : 1;
+	start->created_ms = s->created_ms;
+	start->tmp_mb = s->house->config->tmp_mb;
+	start->inodes = s->house->config->inodes;
+	if (work == WORK_BUILD) {
+		start->skeleton = s->house->dirs->skeleton;
+		start->init = m->init;
+		start->filter = m->filter;
+	}
+}
+
 int
 session_start_worker(struct session *s, enum work work, struct err *e)
 {
-	const struct machine   *m = s->house->machine;
 	struct msg_worker_start start;
-
-	char program[PATH_MAX + 16];
+	struct msg_resume       list[LIM_EXECS];
+	char                    program[PATH_MAX + 16];
 
 	snprintf(program, sizeof(program), "%s/box-session", s->house->dirs->libexec);
 	s->child = child_spawn(s->house->loop, program, FROM_WORKER, &worker_ops, s, e);
 	if (s->child == NULL)
 		return -1;
-	msg_defaults(MSG_WORKER_START, &start);
-	start.work = work;
-	start.id = s->id;
-	start.session = s->name;
-	start.spec = s->spec;
-	start.cgroups = s->cgroups;
-	start.dir = s->dir;
-	start.uid_base = s->uid_base;
-	start.uid_count = m->root ? 65536 : 1;
-	start.created_ms = s->created_ms;
-	start.tmp_mb = s->house->config->tmp_mb;
-	start.inodes = s->house->config->inodes;
-	if (work == WORK_BUILD) {
-		start.skeleton = s->house->dirs->skeleton;
-		start.init = m->init;
-		start.filter = m->filter;
-	}
-	struct msg_resume *list = calloc(LIM_EXECS, sizeof(*list));
-	if (list == NULL)
-		return err_set(e, E_SYS, "no memory for a worker's start");
+	fill_start(s, work, &start);
 	start.resume.v = list;
 	start.resume.n = work == WORK_ADOPT ? resume_list(s, list) : 0;
-	int r = link_send(child_link(s->child), MSG_WORKER_START, 0, 0, &start, e);
-	free(list);
-	if (r == 0)
-		log_debug("session=%lu worker=%d %s", s->id, child_pid(s->child),
-		    msg_enum_name(MSG_WORKER_START, "work", (int)work));
-	return r;
+	log_debug(
+	    "session=%lu worker=%d %s", s->id, child_pid(s->child), msg_enum_name(MSG_WORKER_START, "work", (int)work));
+	return link_send(child_link(s->child), MSG_WORKER_START, 0, 0, &start, e);
 }
 
 static int
@@ -166,6 +168,7 @@ on_again(struct ev_loop *loop, ev_timer *t, int revents)
 	(void)revents;
 	start_again(t->data);
 }
+
 /* ---- the end --------------------------------------------------------------------------- */
 
 void
@@ -259,6 +262,7 @@ start_again_later(struct session *s)
 		ev_timer_start(s->house->loop, &s->again);
 	}
 }
+
 /* ---- what a worker says ---------------------------------------------------------------- */
 
 static void
