@@ -9,7 +9,7 @@ T_C      := $(sort $(wildcard t/[0-9][0-9]-*.c))
 T_NAMES  := $(patsubst t/%.c,%,$(T_C))
 T_BUILT  := $(patsubst %,$(O)/t/%.t,$(T_NAMES))
 T_COMMON := $(PROTO) $(LOOP) t/lib/tap t/lib/check t/lib/values t/lib/twist
-T_LIBS   := -lev -lmsgpackc -lsodium -lseccomp -lm
+T_LIBS   := -lev $(mp_LIBS) -lsodium -lseccomp -lm
 TESTS    := $(T_BUILT) $(sort $(wildcard t/*.t))
 
 -include $(wildcard t/[0-9][0-9]-*.mk)
@@ -48,7 +48,7 @@ $(O)/fuzz/obj/%.o: %.c GNUmakefile t/rules.mk
 define fuzz_program
 $(O)/fuzz/$(1): $(O)/fuzz/obj/t/fuzz/$(1).o $$(FUZZ_OBJ) $$(patsubst %,$(O)/fuzz/obj/%.o,$$($(1)_EXTRA))
 	$$(say) LINK $$@
-	$$(Q)$$(FUZZ_CC) -g $$(FUZZ_SAN) -fsanitize=fuzzer -o $$@ $$^ -lmsgpackc -lm $$($(1)_LIBS)
+	$$(Q)$$(FUZZ_CC) -g $$(FUZZ_SAN) -fsanitize=fuzzer -o $$@ $$^ $(mp_LIBS) -lm $$($(1)_LIBS)
 endef
 $(foreach f,$(FUZZ_NAMES),$(eval $(call fuzz_program,$(f))))
 
@@ -56,7 +56,7 @@ $(foreach f,$(FUZZ_NAMES),$(eval $(call fuzz_program,$(f))))
 $(O)/fuzz/seeds: $(patsubst %,$(O)/obj/%.o,t/fuzz/seeds t/lib/values t/lib/check $(PROTO))
 	@mkdir -p $(@D)
 	$(say) LINK $@
-	$(Q)$(CC) -pie $(BASE) $(OPT) $(LDFLAGS) -o $@ $^ -lmsgpackc -lm
+	$(Q)$(CC) -pie $(BASE) $(OPT) $(LDFLAGS) -o $@ $^ $(mp_LIBS) -lm
 
 ifneq ($(filter fuzz t/fuzz,$(MAKECMDGOALS)),)
 ifeq ($(fuzz_can),yes)
