@@ -46,6 +46,18 @@ static const uint64_t namespaces[] = {
 	CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNS, CLONE_NEWNET, CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWCGROUP,
 };
 
+/* Calls that change another process of the same uid: init is pid 1 in every sandbox, and not theirs to change. */
+static const struct {
+	int      call;
+	unsigned pid_arg;
+} on_processes[] = {
+	{ SCMP_SYS(prlimit64), 0 },         { SCMP_SYS(sched_setaffinity), 0 }, { SCMP_SYS(sched_setattr), 0 },
+	{ SCMP_SYS(sched_setparam), 0 },    { SCMP_SYS(sched_setscheduler), 0 }, { SCMP_SYS(setpriority), 1 },
+	{ SCMP_SYS(ioprio_set), 1 },
+};
+
+enum { INIT = 1 };
+
 /* Typing into somebody else's terminal. */
 static const unsigned long terminals[] = { TIOCSTI, 0x541C /* TIOCLINUX */ };
 
@@ -92,6 +104,10 @@ add_rules(scmp_filter_ctx f)
 	for (size_t i = 0; i < COUNT(namespaces) && r == 0; i++)
 		r = seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
 		    SCMP_A0(SCMP_CMP_MASKED_EQ, namespaces[i], namespaces[i]));
+	/* the kernel looks at the lower half of a pid argument alone, and so must we */
+	for (size_t i = 0; i < COUNT(on_processes) && r == 0; i++)
+		r = seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), on_processes[i].call, 1,
+		    SCMP_CMP(on_processes[i].pid_arg, SCMP_CMP_MASKED_EQ, 0xffffffffUL, INIT));
 	for (size_t i = 0; i < COUNT(terminals) && r == 0; i++)
 		r = seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
 		    SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffffUL, terminals[i]));

@@ -1,0 +1,72 @@
+#!/bin/sh
+# A command can give up what it has, not take more: limits, priority, its place before the OOM killer, others' processes.
+. t/lib/boxd.sh
+perl -e 'require "sys/syscall.ph"' 2>/dev/null || plan skip_all "perl has no sys/syscall.ph here"
+boxd_start
+boxctl create --name s --pids 60 --memory 96 >/dev/null
+boxctl create --name other --pids 60 --memory 96 >/dev/null
+box() { timeout -k 5 30 "$BUILD/boxctl" --socket "$D/run/boxd.sock" "$@"; }
+in_box() { box exec s -t 20 "$@" 2>&1; }
+init_of() { boxctl inspect "$1" -o json | sed -n 's/.*"init_pid": \([0-9]*\).*/\1/p'; }
+
+# every hard limit that is finite: one more is refused
+cat >"$D/raise.pl" <<'EOF'
+require "sys/syscall.ph";
+my $who = 0 + (shift // 0);
+for my $what (0 .. 15) {
+	my $now = "\0" x 16;
+	syscall(SYS_prlimit64(), 0, $what, 0, $now) == 0 or next;
+	my ($soft, $hard) = unpack("QQ", $now);
+	next if $hard == ~0;
+	my $more = pack("QQ", $soft, $hard + 1);
+	print "raised $what from $hard\n" if syscall(SYS_prlimit64(), $who, $what, $more, 0) == 0;
+	my $all = pack("QQ", ~0, ~0);
+	print "unlimited $what\n" if syscall(SYS_prlimit64(), $who, $what, $all, 0) == 0;
+	$n++;
+}
+print "tried ", $n > 3 ? "several" : "few", "\n";
+EOF
+raise=$(cat "$D/raise.pl")
+is "$(in_box -- perl -e "$raise")" "tried several" "no hard limit is raised"
+is "$(in_box -- perl -e "$raise" 1)" "tried several" "nor one of init's"
+if [ $((0x$(sed -n 's/^CapEff:.*\(........\)$/\1/p' /proc/self/status) >> 24 & 1)) = 1 ]; then # CAP_SYS_RESOURCE
+	like "$(perl -e "$raise")" raised "the probe raises them on the host"
+else
+	skip 1 "not even the test may raise limits here"
+fi
+like "$(in_box -c 'ulimit -Hc; ulimit -Sc')" '^0' "no core dumps"
+like "$(in_box -c 'ulimit -Hn 9999999' 2>&1)" 'not permitted|rror' "ulimit says so"
+
+like "$(in_box -c 'nice -n -20 sh -c nice')" 'denied|not permitted' "nice -20 is refused"
+is "$(in_box -c 'nice -n -20 nice 2>/dev/null')" "$(in_box -- nice)" "and has no effect"
+like "$(in_box -- perl -e 'require "sys/syscall.ph"; for my $p (1, 2, 6) { my $a = pack("i", $p == 6 ? 0 : 50); print syscall(SYS_sched_setscheduler(), 0, $p, $a) == -1 ? "$!\n" : "done\n" }')" 'not permitted|Invalid' "no real-time scheduling"
+unlike "$(in_box -- perl -e 'require "sys/syscall.ph"; for my $p (1, 2, 6) { my $a = pack("i", $p == 6 ? 0 : 50); print syscall(SYS_sched_setscheduler(), 0, $p, $a) == -1 ? "$!\n" : "done\n" }')" 'done' "none at all"
+like "$(in_box -- perl -e 'require "sys/syscall.ph"; print syscall(SYS_ioprio_set(), 1, 0, 1 << 13) == -1 ? "$!" : "done"')" 'not permitted' "no real-time input and output"
+like "$(in_box -- perl -e 'require "sys/syscall.ph"; print syscall(SYS_setpriority(), 0, 1, -5) == -1 ? "$!" : "done"')" 'not permitted|denied' "init's priority stays"
+
+# The OOM killer: a command starts at 500.  It may go back to what boxd's starter had, never below.
+base=$(cat "/proc/$BOXD_PID/oom_score_adj")
+is "$(in_box -- cat /proc/self/oom_score_adj)" 500 "a command is the OOM killer's choice before boxd"
+like "$(in_box -c 'echo -1000 >/proc/self/oom_score_adj; cat /proc/self/oom_score_adj' | tail -n 1)" '^500$' "it cannot be exempt from it"
+like "$(in_box -c "echo $((base - 1)) >/proc/self/oom_score_adj; cat /proc/self/oom_score_adj" | tail -n 1)" '^500$' "nor stand behind boxd"
+like "$(in_box -c 'echo -17 >/proc/self/oom_adj; cat /proc/self/oom_score_adj' | tail -n 1)" '^500$' "nor by the old name"
+
+# Processes of others: no pid inside names one.
+timeout -k 5 30 "$BUILD/boxctl" --socket "$D/run/boxd.sock" exec other -t 25 -c 'echo ready; exec sleep 20' >"$D/other" 2>&1 &
+holder=$!
+eventually grep -q ready "$D/other"
+victim=$(pgrep -P "$(init_of other)" | head -n 1)
+isnt "$victim" "" "another session's command runs"
+like "$(in_box -- perl -e 'print kill(0, $ARGV[0]) ? "there" : "$!"' "$victim")" 'No such process' "its pid on the host names nobody inside"
+like "$(in_box -- perl -e 'print kill(0, $ARGV[0]) ? "there" : "$!"' "$BOXD_PID")" 'No such process' "nor does boxd's"
+is "$(in_box -- perl -e 'my $n = 0; for (2 .. 70000) { next if $_ == $$; $n++ if kill 9, $_ } print $n')" 0 "who kills every number hits nobody"
+is "$(in_box -- perl -e 'require "sys/syscall.ph"; my $n = 0; for (2 .. 70000) { next if $_ == $$; my $r = pack("QQ", 0, 0); $n++ if syscall(SYS_prlimit64(), $_, 7, 0, $r) == 0 } print $n')" 0 "who asks for everybody's limits finds nobody"
+in_box -- perl -e 'kill 9, -1; kill 19, -1; kill 9, 0' >/dev/null
+! _ended "$victim"
+ok "the other session's command was not hit"
+! _ended "$BOXD_PID"
+ok "nor boxd"
+is "$(box exec other -t 10 -- echo alive)" alive "the other session lives on"
+is "$(in_box -- echo alive)" alive "and the one that killed"
+kill $holder 2>/dev/null
+done_testing
