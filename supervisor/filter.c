@@ -68,8 +68,9 @@ static const int families[] = { AF_UNIX, AF_INET, AF_INET6, AF_NETLINK };
 
 enum { NETLINK_ROUTE_ONLY = 0 };
 
+/* For socket and socketpair: the kernel makes a socket of any family before it finds that it has no pairs. */
 static int
-add_families(scmp_filter_ctx f)
+add_families(scmp_filter_ctx f, int call)
 {
 	int r = 0;
 
@@ -79,15 +80,13 @@ add_families(scmp_filter_ctx f)
 		for (size_t i = 0; i < COUNT(families); i++)
 			fine |= families[i] == family;
 		if (!fine)
-			r = seccomp_rule_add(
-			    f, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_EQ, family, 0));
+			r = seccomp_rule_add(f, SCMP_ACT_ERRNO(EAFNOSUPPORT), call, 1, SCMP_A0(SCMP_CMP_EQ, family, 0));
 	}
 	if (r == 0)
-		r = seccomp_rule_add(
-		    f, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_GT, AF_NETLINK, 0));
+		r = seccomp_rule_add(f, SCMP_ACT_ERRNO(EAFNOSUPPORT), call, 1, SCMP_A0(SCMP_CMP_GT, AF_NETLINK, 0));
 	if (r == 0)
-		r = seccomp_rule_add(f, SCMP_ACT_ERRNO(EPROTONOSUPPORT), SCMP_SYS(socket), 2,
-		    SCMP_A0(SCMP_CMP_EQ, AF_NETLINK, 0), SCMP_A2(SCMP_CMP_NE, NETLINK_ROUTE_ONLY, 0));
+		r = seccomp_rule_add(f, SCMP_ACT_ERRNO(EPROTONOSUPPORT), call, 2, SCMP_A0(SCMP_CMP_EQ, AF_NETLINK, 0),
+		    SCMP_A2(SCMP_CMP_NE, NETLINK_ROUTE_ONLY, 0));
 	return r;
 }
 
@@ -111,7 +110,9 @@ add_rules(scmp_filter_ctx f)
 	for (size_t i = 0; i < COUNT(terminals) && r == 0; i++)
 		r = seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
 		    SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffffUL, terminals[i]));
-	return r == 0 ? add_families(f) : r;
+	if (r == 0)
+		r = add_families(f, SCMP_SYS(socket));
+	return r == 0 ? add_families(f, SCMP_SYS(socketpair)) : r;
 }
 
 /* The machine's 32-bit ABI gets the same rules; any other ABI has no calls at all. */

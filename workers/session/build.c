@@ -121,7 +121,7 @@ int
 build_start(struct worker *w, struct msg *m, struct err *e)
 {
 	const struct msg_worker_start *s = m->body;
-	AUTO_FD int                    listener = -1, ours = -1, theirs = -1;
+	AUTO_FD int                    listener = -1, ours = -1, theirs = -1, root_tree = -1, dev_tree = -1;
 	int                            ends[2];
 
 	w->has_cgroup = true;
@@ -132,9 +132,13 @@ build_start(struct worker *w, struct msg *m, struct err *e)
 		return -1;
 	ours = ends[0];
 	theirs = ends[1];
+	if (s->uid_count > 1 && root_detach(s->skeleton, &root_tree, &dev_tree, e) == -1)
+		return -1;
 	struct sandbox_plan plan = {
 		.hostname = "box",
 		.skeleton = s->skeleton,
+		.root_tree = root_tree,
+		.dev_tree = dev_tree,
 		.init = s->init,
 		.filter = s->filter,
 		.listener = listener,

@@ -3,8 +3,9 @@
  * makes it once: /etc, symlinks, empty mount points, device nodes) with the host's
  * programs mounted read-only into it, and small tmpfs where writing is allowed.
  *
- * The skeleton is opened while this child still is the daemon's uid, because
- * its directory is closed to everybody else; the rest happens as root inside.
+ * The skeleton's directory is closed to everybody but the daemon, so a root daemon's
+ * worker opens it and hands mounts over; an ordinary user's child still may itself.
+ * The rest happens as root inside.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -40,7 +41,8 @@ enum { SEALED = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV };
 static int
 tree_copy(int dir, const char *path, uint64_t attributes)
 {
-	struct mount_attr attr = { .attr_set = attributes };
+	/* private: what is mounted on it later must not appear where it was copied from */
+	struct mount_attr attr = { .attr_set = attributes, .propagation = MS_PRIVATE };
 	unsigned          empty = *path == '\0' ? AT_EMPTY_PATH : 0;
 	AUTO_FD int       tree = sys_open_tree(
 		  dir, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW | empty);
@@ -115,7 +117,8 @@ mount_dev(struct err *e)
 	char        host[32], here[32];
 	struct stat st;
 
-	if (mount("devpts", "dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620") == -1)
+	if (mount("devpts", "dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620,max=64") ==
+	    -1)
 		return err_sys(e, "mount devpts");
 	for (size_t i = 0; i < sizeof(devices) / sizeof(*devices); i++) {
 		snprintf(host, sizeof(host), "/dev/%s", devices[i]);
@@ -155,6 +158,7 @@ static const struct {
 	{ "proc/bus", READ_ONLY },
 	{ "proc/fs", READ_ONLY },
 	{ "proc/irq", READ_ONLY },
+	{ "proc/pressure", READ_ONLY },
 	{ "proc/sys", READ_ONLY },
 	{ "proc/sysrq-trigger", READ_ONLY },
 };
@@ -186,15 +190,34 @@ mount_proc(struct err *e)
 	return 0;
 }
 
-/* /dev is a mount of its own: the one place where device nodes may work. */
-static int
-split_dev(int skeleton, struct err *e)
-{
-	AUTO_FD int tree = tree_copy(skeleton, "dev", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+/* ---- the skeleton ------------------------------------------------------------ */
 
-	if (tree == -1)
-		return err_sys(e, "clone the skeleton's /dev");
-	return tree_put(tree, "dev", e);
+/* /dev is a mount of its own: the one place where device nodes may work. */
+int
+root_detach(int skeleton, int *root_tree, int *dev_tree, struct err *e)
+{
+	*root_tree = tree_copy(skeleton, "", SEALED);
+	*dev_tree = tree_copy(skeleton, "dev", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+	if (*root_tree == -1 || *dev_tree == -1)
+		return err_sys(e, "clone the skeleton");
+	return 0;
+}
+
+/* The worker's descriptor is of another mount namespace; its name leads to ours. */
+static int
+detach_by_name(int worker_fd, int *root_tree, int *dev_tree, struct err *e)
+{
+	char path[64], real[PATH_MAX];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", worker_fd);
+	ssize_t n = readlink(path, real, sizeof(real) - 1);
+	if (n == -1)
+		return err_sys(e, "the skeleton's path");
+	real[n] = '\0';
+	AUTO_FD int skeleton = open(real, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (skeleton == -1)
+		return err_sys(e, "open %s", real);
+	return root_detach(skeleton, root_tree, dev_tree, e);
 }
 
 /* The new root needs some directory of the old one to stand on until it is the root. */
@@ -228,28 +251,15 @@ pivot(struct err *e)
 int
 root_build(const struct sandbox_plan *p, struct err *e)
 {
-	char path[64];
+	int root_tree = p->root_tree, dev_tree = p->dev_tree;
 
-	/* the worker's descriptor is of another mount namespace; its name leads to ours */
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", p->skeleton);
-	char    real[PATH_MAX];
-	ssize_t n = readlink(path, real, sizeof(real) - 1);
-	if (n == -1)
-		return err_sys(e, "the skeleton's path");
-	real[n] = '\0';
-	AUTO_FD int skeleton = open(real, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (skeleton == -1)
-		return err_sys(e, "open %s", real);
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == -1)
 		return err_sys(e, "make the mounts private");
-	AUTO_FD int tree = tree_copy(skeleton, "", SEALED);
-	if (tree == -1)
-		return err_sys(e, "clone %s", real);
-	if (stand_on(tree, e) == -1 || split_dev(skeleton, e) == -1 || userns_become_root(p, e) == -1)
+	if (root_tree == -1 && detach_by_name(p->skeleton, &root_tree, &dev_tree, e) == -1)
 		return -1;
-	if (mount_host_view(e) == -1 || mount_dev(e) == -1 || mount_writable(p, e) == -1)
+	if (stand_on(root_tree, e) == -1 || tree_put(dev_tree, "dev", e) == -1 || userns_become_root(p, e) == -1)
 		return -1;
-	if (mount_proc(e) == -1)
+	if (mount_host_view(e) == -1 || mount_dev(e) == -1 || mount_writable(p, e) == -1 || mount_proc(e) == -1)
 		return -1;
-	return pivot(e);
+	return pivot(e); /* what is still open is closed when init is executed */
 }

@@ -138,11 +138,15 @@ sandbox_start(struct sandbox *s, const struct sandbox_plan *p, struct err *e)
 		args.flags |= CLONE_INTO_CGROUP;
 		args.cgroup = (uint64_t)p->cgroup->unified;
 	}
+	if (userns_owner(p, p->uid_base, e) == -1)
+		return -1;
 	pid_t pid = sys_clone3(&args);
-	if (pid == -1)
-		return err_sys(e, "clone into new namespaces");
 	if (pid == 0)
 		child_main(p, go);
+	if (pid == -1)
+		err_sys(e, "clone into new namespaces");
+	if (userns_owner(p, 0, e) == -1 || pid == -1)
+		return -1;
 	s->pid = pid;
 	s->pidfd = pidfd;
 	fcntl(pidfd, F_SETFD, FD_CLOEXEC);

@@ -14,7 +14,9 @@
 
 struct sandbox_plan {
 	const char    *hostname;
-	int            skeleton; /* the root's template directory */
+	int            skeleton;  /* the root's template directory */
+	int            root_tree; /* as root: a detached mount of it, and of its /dev; else -1 */
+	int            dev_tree;
 	int            init;     /* box-init */
 	int            filter;   /* seccomp program for commands */
 	int            listener; /* bound socket that init shall listen on */
@@ -42,7 +44,11 @@ int sandbox_start(struct sandbox *, const struct sandbox_plan *, struct err *);
 /* The steps, each in a file of its own. */
 int userns_map(pid_t child, const struct sandbox_plan *, struct err *);
 int userns_become_root(const struct sandbox_plan *, struct err *);
+int userns_owner(const struct sandbox_plan *, uid_t owner, struct err *);
 int root_build(const struct sandbox_plan *, struct err *);
+
+/* In the worker, which as root may open the skeleton; the child may not. */
+int root_detach(int skeleton, int *root_tree, int *dev_tree, struct err *);
 int netns_loopback_up(struct err *);
 
 #endif

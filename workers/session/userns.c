@@ -1,8 +1,10 @@
 /* Who root inside is outside. */
 #include <errno.h>
 #include <grp.h>
+#include <linux/securebits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "fd.h"
 #include "sandbox.h"
@@ -37,6 +39,23 @@ userns_map(pid_t child, const struct sandbox_plan *p, struct err *e)
 	if (write_proc(child, "setgroups", "deny", e) == -1 || write_proc(child, "gid_map", gids, e) == -1)
 		return -1;
 	return write_proc(child, "uid_map", uids, e);
+}
+
+/*
+ * The kernel charges what a sandbox uses of per-user quotas (inotify, pending signals,
+ * message queues, locked memory) to the owner of its user namespace as well.  Were that
+ * root, one sandbox could use up the host's.  So it is made by the uid that root inside
+ * is, without giving up the rights that making it needs.
+ */
+int
+userns_owner(const struct sandbox_plan *p, uid_t owner, struct err *e)
+{
+	if (p->uid_count == 1)
+		return 0;
+	if (prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0) == -1 ||
+	    setresuid((uid_t)-1, owner, (uid_t)-1) == -1)
+		return err_sys(e, "become uid %u for a moment", owner);
+	return 0;
 }
 
 /* From here on nothing of the daemon's own uid is left in the child. */
