@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -56,7 +57,7 @@ static const struct {
 	{ SCMP_SYS(ioprio_set), 1 },
 };
 
-enum { INIT = 1 };
+enum { INIT = 1, PRIO_OF_USER = 2, IOPRIO_OF_USER = 3 };
 
 /* Typing into somebody else's terminal. */
 static const unsigned long terminals[] = { TIOCSTI, 0x541C /* TIOCLINUX */ };
@@ -107,6 +108,20 @@ add_rules(scmp_filter_ctx f)
 	for (size_t i = 0; i < COUNT(on_processes) && r == 0; i++)
 		r = seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), on_processes[i].call, 1,
 		    SCMP_CMP(on_processes[i].pid_arg, SCMP_CMP_MASKED_EQ, 0xffffffffUL, INIT));
+	/* all of a uid is init as well */
+	if (r == 0)
+		r = seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(setpriority), 1,
+		    SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffffUL, PRIO_OF_USER));
+	if (r == 0)
+		r = seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioprio_set), 1,
+		    SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffffUL, IOPRIO_OF_USER));
+	/* init's core limit keeps the host's core handler out: it stays, and nobody need know */
+	if (r == 0)
+		r = seccomp_rule_add(f, SCMP_ACT_ERRNO(0), SCMP_SYS(setrlimit), 1,
+		    SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffffUL, RLIMIT_CORE));
+	if (r == 0)
+		r = seccomp_rule_add(f, SCMP_ACT_ERRNO(0), SCMP_SYS(prlimit64), 2,
+		    SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffffUL, RLIMIT_CORE), SCMP_A2(SCMP_CMP_NE, 0, 0));
 	for (size_t i = 0; i < COUNT(terminals) && r == 0; i++)
 		r = seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
 		    SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffffUL, terminals[i]));

@@ -46,6 +46,10 @@ is "$(in_box -- echo alive)" alive "init cannot be killed from inside"
 like "$(in_box -c 'cat /proc/1/environ /proc/1/maps')" 'denied' "init's memory is not readable"
 is "$(in_box -c 'ls -l /proc/self/fd | tail -n +2 | wc -l' | tr -d ' ')" 4 "three descriptors, and the one of ls"
 
+like "$(in_box -c 'ulimit -c 0; ulimit -c unlimited; grep "core file" /proc/self/limits' | tr -s ' ')" 'size 1 1 bytes' \
+	"a core limit that starts no core handler of the host, and stays"
+in_box -- perl -e 'setpriority(2, 0, 15); setpriority(0, 1, 15)' >/dev/null
+is "$(in_box -- ps -o ni= -p 1 | tr -d ' ')" 0 "init's priority is not theirs to change"
 is "$(stat -c %a "$D/run/boxd.sock")" 660 "the control socket is for its owner and group"
 gateway=/proc/$(pgrep -P "$BOXD_PID" -x box-gateway)
 like "$(grep '^Seccomp:' $gateway/status)" '2$' "the gateway has a filter of its own"

@@ -86,7 +86,8 @@ confine(bool marks, struct err *e)
 {
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == -1)
 		return err_sys(e, "become undumpable");
-	if (setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 }) == -1)
+	/* 0 would still start a host's core handler, as root and outside; at 1 the kernel starts none */
+	if (setrlimit(RLIMIT_CORE, &(struct rlimit){ 1, 1 }) == -1)
 		return err_sys(e, "set RLIMIT_CORE");
 	umask(022);
 	default_signals();

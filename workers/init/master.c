@@ -176,7 +176,18 @@ on_release(struct master *m, struct msg *msg, struct err *e)
 	return execs_release(m->execs, ((const struct msg_release *)msg->body)->exec, e);
 }
 
+static int
+on_ping(struct master *m, struct msg *msg, struct err *e)
+{
+	struct msg_pong pong = { .version = BOXD_VERSION };
+
+	(void)e;
+	answer(m, MSG_PONG, msg->id, &pong);
+	return 0;
+}
+
 static int (*const on[MSG__COUNT])(struct master *, struct msg *, struct err *) = {
+	[MSG_PING] = on_ping,
 	[MSG_SPAWN] = on_spawn,
 	[MSG_CANCEL] = on_cancel,
 	[MSG_ATTACH] = on_attach,

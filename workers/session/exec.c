@@ -61,6 +61,37 @@ on_overdue(struct ev_loop *loop, ev_timer *t, int revents)
 	worker_broken(x->worker, &e);
 }
 
+/* A command without a timeout would wait for a hung init for ever; so init is asked now and then. */
+enum { PULSE_ID = 1 }; /* the supervisor's ids come from its clock and are far above */
+
+static void
+on_pulse(struct ev_loop *loop, ev_timer *t, int revents)
+{
+	struct worker *w = t->data;
+	struct err     e = { 0 };
+
+	(void)loop;
+	(void)revents;
+	if (w->asked) {
+		err_set(
+		    &e, E_CRASH, "the sandbox's init did not answer for %.0f s; the sandbox is ended", LIM_PULSE_SEC);
+		worker_broken(w, &e);
+		return;
+	}
+	w->asked = link_send(w->down, MSG_PING, PULSE_ID, 0, &(struct msg_ping){}, &e) == 0;
+}
+
+static void
+pulse_start(struct worker *w)
+{
+	if (ev_is_active(&w->pulse))
+		return;
+	w->asked = false;
+	ev_timer_init(&w->pulse, on_pulse, LIM_PULSE_SEC, LIM_PULSE_SEC);
+	w->pulse.data = w;
+	ev_timer_start(w->loop, &w->pulse);
+}
+
 static void
 expect_answer(struct exec *x, double sec)
 {
@@ -83,6 +114,7 @@ exec_add(struct worker *w, uint64_t id, int slot)
 	x->overdue.data = x;
 	x->before = cgroup_events(&w->cgroup);
 	LIST_INSERT_HEAD(&w->execs, x, next);
+	pulse_start(w);
 	return x;
 }
 
@@ -92,6 +124,8 @@ exec_drop(struct worker *w, struct exec *x, bool killed)
 	cgroup_slot_done(&w->cgroup, x->slot, killed);
 	ev_timer_stop(w->loop, &x->overdue);
 	LIST_REMOVE(x, next);
+	if (LIST_EMPTY(&w->execs))
+		ev_timer_stop(w->loop, &w->pulse);
 	free(x);
 }
 
@@ -290,8 +324,10 @@ exec_result(struct worker *w, struct msg *m)
 	struct err   e = { 0 }, ignored;
 	bool         killed = true;
 
+	if (m->id == PULSE_ID)
+		w->asked = false;
 	if (x == NULL)
-		return; /* the answer to a cancel, or of a command nobody waits for */
+		return; /* that, the answer to a cancel, or of a command nobody waits for */
 	if (m->failed || msg_expect(m, MSG_EXEC_RESULT, &e) == -1) {
 		link_fail(w->up, m->id, 0, m->failed ? &m->error : &e, &ignored);
 	} else {

@@ -36,6 +36,8 @@ struct worker {
 	ev_timer          retry;      /* runs while the cgroups will not go */
 	ev_io             init_exit;  /* init's pidfd, runs while there is one */
 	LIST_HEAD(, exec) execs;      /* owned; each ends in exactly one reply */
+	ev_timer pulse;               /* runs while there are execs: is init alive? */
+	bool     asked;               /* and has not answered yet */
 	uint64_t close_id;            /* the request to answer when all is gone */
 	uint64_t killed;
 	double   close_until; /* give up removing then */
