@@ -51,9 +51,9 @@ like "$(in_box -- perl -e 'require "sys/syscall.ph"; print syscall(SYS_setpriori
 # The OOM killer: a command starts at 500.  It may go back to what boxd's starter had, never below.
 base=$(cat "/proc/$BOXD_PID/oom_score_adj")
 is "$(in_box -- cat /proc/self/oom_score_adj)" 500 "a command is the OOM killer's choice before boxd"
-like "$(in_box -c 'echo -1000 >/proc/self/oom_score_adj; cat /proc/self/oom_score_adj' | tail -n 1)" '^500$' "it cannot be exempt from it"
-like "$(in_box -c "echo $((base - 1)) >/proc/self/oom_score_adj; cat /proc/self/oom_score_adj" | tail -n 1)" '^500$' "nor stand behind boxd"
-like "$(in_box -c 'echo -17 >/proc/self/oom_adj; cat /proc/self/oom_score_adj' | tail -n 1)" '^500$' "nor by the old name"
+like "$(in_box -c 'exec 2>&1; echo -1000 >/proc/self/oom_score_adj; cat /proc/self/oom_score_adj' | tail -n 1)" '^500$' "it cannot be exempt from it"
+like "$(in_box -c "exec 2>&1; echo $((base - 1)) >/proc/self/oom_score_adj; cat /proc/self/oom_score_adj" | tail -n 1)" '^500$' "nor stand behind boxd"
+like "$(in_box -c 'exec 2>&1; echo -17 >/proc/self/oom_adj; cat /proc/self/oom_score_adj' | tail -n 1)" '^500$' "nor by the old name"
 
 # Processes of others: no pid inside names one.
 timeout -k 5 30 "$BUILD/boxctl" --socket "$D/run/boxd.sock" exec other -t 25 -c 'echo ready; exec sleep 20' >"$D/other" 2>&1 &

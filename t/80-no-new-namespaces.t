@@ -58,5 +58,5 @@ like "$got" '^clone high EPERM$' "refused: clone with all of them"
 like "$got" '^setns pidfd EPERM$' "refused: setns by a pidfd"
 like "$got" '^clone plain OK$' "a plain clone works"
 unlike "$got" '^(unshare|setns|clone3) .*OK$' "nothing got through"
-is "$(in_box -c 'unshare -Ur id -u; nsenter -t 1 -m true; echo end' | tail -n 1)" end "the tools of util-linux gain nothing"
+is "$(in_box -c 'exec 2>&1; unshare -Ur id -u; nsenter -t 1 -m true; echo end' | tail -n 1)" end "the tools of util-linux gain nothing"
 done_testing
