@@ -53,7 +53,6 @@
 #define LIM_OVERDUE_SEC 10.0 /* init's answer to a timeout or a cancel; then init itself is hung */
 #define LIM_PULSE_SEC 20.0   /* between two questions to init while commands run; the second unanswered ends it */
 #define LIM_ORPHAN_MS 60000  /* init without any master ends itself */
-#define LIM_DRAIN_MS 50      /* after a command's exit, for output still in its pipes */
 #define LIM_STOP_SEC 10.0    /* SIGTERM to the last sandbox gone, before the hard way */
 
 #endif

@@ -27,7 +27,7 @@ is "$(in_box -- hostname)" box "a host name of its own"
 for f in / /usr /etc /bin /proc/sys/kernel /dev /run; do
 	like "$(in_box -c "touch $f/x")" 'Read-only|denied|No such' "$f is not writable"
 done
-for f in /etc/shadow /etc/ssh /root/.ssh /var/lib /sys/kernel /work; do
+for f in /etc/shadow /etc/ssh /root/.ssh /var/lib /sys/kernel "$PWD"; do
 	is "$(in_box -c "[ -e $f ] && echo there")" "" "$f is not there"
 done
 is "$(in_box -c 'echo x >/dev/null && head -c1 /dev/zero | wc -c' | tr -d ' ')" 1 "/dev/null and /dev/zero work"
