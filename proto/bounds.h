@@ -36,8 +36,14 @@
 #define LIM_CPUS 1024
 #define LIM_DISK_MB (1UL << 24)
 #define LIM_IDLE_SEC (30UL * 86400)
-#define LIM_SESSIONS 5000 /* 65536 uids each still fit 32 bits, and three descriptors each 20000 */
-#define LIM_EXECS 1024    /* running commands of one session */
+#define LIM_SESSIONS 5000      /* 65536 uids each still fit 32 bits, and three descriptors each 20000 */
+#define LIM_EXECS 1024         /* running commands of one session */
+#define LIM_MOUNTS 64          /* extra_mounts; LangBot mounts one per skill */
+#define LIM_REQUIRE 32         /* walls that can be required; there are fewer */
+#define LIM_PROCESSES 256      /* managed processes of one session, ended ones included */
+#define LIM_PREVIEW (16 * KIB) /* of a process's stderr: 4000 characters of up to four bytes */
+#define LIM_FILES 1000         /* entries of a directory in one answer */
+#define LIM_FILE_CHUNK MIB     /* bytes of a file in one message */
 
 /* Clients */
 #define LIM_CONN_INFLIGHT 128   /* requests of one connection that wait for their reply */

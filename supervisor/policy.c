@@ -59,6 +59,17 @@ policy_fill_spec(struct msg_spec *s, const struct config *c, struct err *e)
 	return 0;
 }
 
+/* "a,b": two lists of names are the same when they are written the same. */
+static void
+strs_text(const struct strs *s, char *out, size_t size)
+{
+	size_t n = 0;
+
+	*out = '\0';
+	for (size_t i = 0; i < s->n && n < size; i++)
+		n += (size_t)snprintf(out + n, size - n, "%s%s", i > 0 ? "," : "", s->v[i]);
+}
+
 static void
 value_text(const struct field *f, const void *at, char *out, size_t size)
 {
@@ -74,9 +85,15 @@ value_text(const struct field *f, const void *at, char *out, size_t size)
 	case K_BOOL:
 		snprintf(out, size, "%s", *(const bool *)at ? "true" : "false");
 		break;
-	default:
+	case K_ENUM:
 		memcpy(&v, at, sizeof(v));
 		snprintf(out, size, "%s", f->names[v]);
+		break;
+	case K_STRS:
+		strs_text(at, out, size);
+		break;
+	default:
+		snprintf(out, size, "%s", *(const char *const *)at);
 		break;
 	}
 }
@@ -85,8 +102,10 @@ int
 policy_compare(const char *name, const struct msg_spec *have, const struct msg_spec *want, struct err *e)
 {
 	for (const struct field *f = msg_def(MSG_SPEC)->fields; f->name != NULL; f++) {
-		char h[64], w[64];
+		char h[LIM_PATH + 1], w[LIM_PATH + 1];
 
+		if (f->kind == K_LIST)
+			continue; /* extra_mounts: no conflict, the session is made anew */
 		value_text(f, (const char *)have + f->offset, h, sizeof(h));
 		value_text(f, (const char *)want + f->offset, w, sizeof(w));
 		if (strcmp(h, w) != 0)

@@ -43,7 +43,7 @@ request_by_exec(const struct requests *all, uint64_t exec)
 	struct request *r;
 
 	TAILQ_FOREACH (r, all, next)
-		if (r->type == MSG_EXEC && r->exec == exec)
+		if (r->exec != 0 && r->exec == exec)
 			return r;
 	return NULL;
 }
@@ -56,6 +56,23 @@ requests_count(const struct requests *all, enum msg_type t)
 
 	TAILQ_FOREACH (r, all, next)
 		n += r->type == t;
+	return n;
+}
+
+static bool
+is_forwarded(const struct request *r)
+{
+	return r->exec != 0 && r->type != MSG_EXEC && r->type != MSG_NONE;
+}
+
+size_t
+requests_forwarded(const struct requests *all)
+{
+	struct request *r;
+	size_t          n = 0;
+
+	TAILQ_FOREACH (r, all, next)
+		n += is_forwarded(r);
 	return n;
 }
 
@@ -104,4 +121,28 @@ requests_fail_all(struct requests *all, enum msg_type t, struct gateway *g, cons
 		if (r->type == t)
 			request_fail(all, r, g, why);
 	}
+}
+
+static void
+fail_forwarded(struct requests *all, bool held_too, struct gateway *g, const struct err *why)
+{
+	struct request *r = TAILQ_FIRST(all), *next;
+
+	for (; r != NULL; r = next) {
+		next = TAILQ_NEXT(r, next);
+		if (is_forwarded(r) && (held_too || r->held.bytes.len == 0))
+			request_fail(all, r, g, why);
+	}
+}
+
+void
+requests_fail_forwarded(struct requests *all, struct gateway *g, const struct err *why)
+{
+	fail_forwarded(all, true, g, why);
+}
+
+void
+requests_fail_sent(struct requests *all, struct gateway *g, const struct err *why)
+{
+	fail_forwarded(all, false, g, why);
 }

@@ -15,11 +15,11 @@ struct request {
 	enum msg_type   type;
 	uint64_t        conn; /* 0: nobody waits any more */
 	uint64_t        id;
-	uint64_t        exec;           /* EXEC: its id towards the worker */
-	uint64_t        streamed_to[2]; /* EXEC: output passed on so far, by stream */
+	uint64_t        exec;           /* what is passed on: its id towards the worker; else 0 */
+	uint64_t        streamed_to[2]; /* streamed: output passed on so far, by stream */
 	bool            streamed;
 	enum on_timeout on_timeout;
-	struct packet   held; /* EXEC: not yet sent to a worker; after a timeout: the reply */
+	struct packet   held; /* not yet sent to a worker; EXEC, after a timeout: the reply */
 	struct packet   sent; /* EXEC: to be sent once more, should no init have heard of it */
 };
 
@@ -34,12 +34,19 @@ struct request *request_find(const struct requests *, uint64_t conn, uint64_t id
 struct request *request_by_exec(const struct requests *, uint64_t exec);
 size_t          requests_count(const struct requests *, enum msg_type);
 
+/* Those that a worker has or shall get, commands not counted. */
+size_t requests_forwarded(const struct requests *);
+
 void request_reply(struct requests *, struct request *, struct gateway *, enum msg_type, const void *body);
 void request_fail(struct requests *, struct request *, struct gateway *, const struct err *);
 
 /* Every request of that type. */
 void requests_reply_all(struct requests *, enum msg_type, struct gateway *, enum msg_type result, const void *body);
 void requests_fail_all(struct requests *, enum msg_type, struct gateway *, const struct err *);
+
+/* All that was forwarded, or of that only what a worker had in its hands. */
+void requests_fail_forwarded(struct requests *, struct gateway *, const struct err *);
+void requests_fail_sent(struct requests *, struct gateway *, const struct err *);
 
 void request_drop(struct requests *, struct request *);
 

@@ -55,16 +55,14 @@ on_create(struct house *h, const struct msg *m, struct err *e)
 	return 0;
 }
 
+/* The session that its field of that name names. */
 static int
-on_exec(struct house *h, const struct msg *m, struct err *e)
+to_named(struct house *h, const struct msg *m, struct err *e)
 {
-	return to_session(h, ((const struct msg_exec *)m->body)->session, m, e);
-}
-
-static int
-on_delete(struct house *h, const struct msg *m, struct err *e)
-{
-	return to_session(h, ((const struct msg_delete *)m->body)->session, m, e);
+	for (const struct field *f = msg_def(m->type)->fields; f->name != NULL; f++)
+		if (f->kind == K_STR && strcmp(f->name, "session") == 0)
+			return to_session(h, *(const char *const *)((const char *)m->body + f->offset), m, e);
+	return err_set(e, E_PROTO, "%s names no session", msg_name(m->type));
 }
 
 /* These name a request of the same connection. */
@@ -99,8 +97,24 @@ static const struct {
 	[MSG_GET] = { admin_get, false },
 	[MSG_LIST] = { admin_list, false },
 	[MSG_CREATE] = { on_create, true },
-	[MSG_EXEC] = { on_exec, true },
-	[MSG_DELETE] = { on_delete, false },
+	[MSG_EXEC] = { to_named, true },
+	[MSG_DELETE] = { to_named, false },
+	[MSG_PAUSE] = { to_named, true },
+	[MSG_UNPAUSE] = { to_named, true },
+	[MSG_PROCESS_START] = { to_named, true },
+	[MSG_PROCESS_GET] = { to_named, false },
+	[MSG_PROCESS_LIST] = { to_named, false },
+	[MSG_PROCESS_STOP] = { to_named, true },
+	[MSG_PROCESS_WRITE] = { to_named, true },
+	[MSG_PROCESS_ATTACH] = { to_named, true },
+	[MSG_FILE_STAT] = { to_named, true },
+	[MSG_FILE_LIST] = { to_named, true },
+	[MSG_FILE_MKDIR] = { to_named, true },
+	[MSG_FILE_REMOVE] = { to_named, true },
+	[MSG_FILE_OPEN] = { to_named, true },
+	[MSG_FILE_READ] = { to_named, true },
+	[MSG_FILE_WRITE] = { to_named, true },
+	[MSG_FILE_CLOSE] = { to_named, true },
 	[MSG_CANCEL] = { on_cancel, false },
 	[MSG_OUTPUT_ACK] = { on_output_ack, false },
 };

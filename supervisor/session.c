@@ -32,6 +32,7 @@ session_info(const struct session *s)
 		.state = s->state,
 		.spec = s->spec,
 		.isolation = s->house->machine->isolation,
+		.disk = s->disk,
 		.created_ms = s->created_ms,
 		.last_used_ms = s->last_used_ms,
 		.running = requests_count(&s->pending, MSG_EXEC),
@@ -113,6 +114,28 @@ on_exec(struct session *s, const struct msg *m, struct err *e)
 	return 0;
 }
 
+/* What the worker does and answers, as it came.  Who waits for it is told if the worker dies. */
+static int
+on_forward(struct session *s, const struct msg *m, struct err *e)
+{
+	struct request *r;
+
+	if (requests_forwarded(&s->pending) >= LIM_EXECS)
+		return err_set(e, E_CAPACITY, "%d requests are waiting in session %s already", LIM_EXECS, s->name);
+	if ((r = request_add(&s->pending, m)) == NULL)
+		return err_set(e, E_SYS, "no memory for a request");
+	r->exec = house_next_id(s->house);
+	r->streamed = m->type == MSG_PROCESS_ATTACH;
+	int sent = s->state == STATE_READY ? link_send(child_link(s->child), m->type, r->exec, 0, m->body, e)
+					   : msg_encode(&r->held, m->type, r->exec, 0, m->body, e);
+	if (sent == -1) {
+		request_drop(&s->pending, r);
+		return -1;
+	}
+	session_touch(s);
+	return 0;
+}
+
 static int
 on_delete(struct session *s, const struct msg *m, struct err *e)
 {
@@ -179,6 +202,22 @@ static const struct {
 	[MSG_DELETE] = { on_delete, ALIVE | IN(STATE_CLOSING) },
 	[MSG_CANCEL] = { on_cancel, ALIVE },
 	[MSG_OUTPUT_ACK] = { on_output_ack, ALIVE },
+	[MSG_PAUSE] = { on_forward, ALIVE },
+	[MSG_UNPAUSE] = { on_forward, ALIVE },
+	[MSG_PROCESS_START] = { on_forward, ALIVE },
+	[MSG_PROCESS_GET] = { on_forward, ALIVE },
+	[MSG_PROCESS_LIST] = { on_forward, ALIVE },
+	[MSG_PROCESS_STOP] = { on_forward, ALIVE },
+	[MSG_PROCESS_WRITE] = { on_forward, ALIVE },
+	[MSG_PROCESS_ATTACH] = { on_forward, ALIVE },
+	[MSG_FILE_STAT] = { on_forward, ALIVE },
+	[MSG_FILE_LIST] = { on_forward, ALIVE },
+	[MSG_FILE_MKDIR] = { on_forward, ALIVE },
+	[MSG_FILE_REMOVE] = { on_forward, ALIVE },
+	[MSG_FILE_OPEN] = { on_forward, ALIVE },
+	[MSG_FILE_READ] = { on_forward, ALIVE },
+	[MSG_FILE_WRITE] = { on_forward, ALIVE },
+	[MSG_FILE_CLOSE] = { on_forward, ALIVE },
 };
 
 int
@@ -202,7 +241,7 @@ session_conn_gone(struct session *s, uint64_t conn)
 		if (r->conn == 0 || (conn != 0 && r->conn != conn))
 			continue;
 		r->conn = 0;
-		if (r->type == MSG_EXEC && r->streamed && s->child != NULL && r->held.bytes.len == 0)
+		if (r->streamed && s->child != NULL && r->held.bytes.len == 0)
 			link_send(child_link(s->child), MSG_DETACH, 0, 0, &(struct msg_detach){ .call = r->exec }, &e);
 	}
 }

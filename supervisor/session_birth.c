@@ -16,12 +16,18 @@ static struct session *
 session_new(struct house *h, uint64_t id, const char *name, const struct msg_spec *spec, int dir)
 {
 	struct session *s = calloc(1, sizeof(*s));
+	struct err      e;
 
 	if (s == NULL)
 		return NULL;
+	s->spec = *spec;
+	if (kept_set(&s->spec_kept, MSG_SPEC, &s->spec, &e) == -1) {
+		free(s);
+		return NULL;
+	}
+	msg_defaults(MSG_DISK, &s->disk);
 	s->house = h;
 	s->id = id;
-	s->spec = *spec;
 	s->dir = dir;
 	s->cgroups = h->machine->cgroups;
 	s->created_ms = s->last_used_ms = session_now_ms();
@@ -119,6 +125,8 @@ session_claim(struct session *s, const struct msg_spec *spec, const struct msg *
 
 	s->spare = false;
 	s->spec = *spec;
+	if (kept_set(&s->spec_kept, MSG_SPEC, &s->spec, e) == -1)
+		return -1;
 	s->created_ms = claim.created_ms;
 	s->state = STATE_STARTING;
 	if (request_add(&s->pending, m) == NULL)
@@ -201,6 +209,8 @@ session_free(struct session *s)
 	while (!TAILQ_EMPTY(&s->pending))
 		request_drop(&s->pending, TAILQ_FIRST(&s->pending));
 	child_close(&s->child);
+	kept_clear(&s->spec_kept);
+	kept_clear(&s->disk_kept);
 	for (size_t i = 0; i < 4; i++)
 		free(s->cgroup_paths[i]);
 	fd_close(&s->dir);

@@ -6,6 +6,7 @@
 #define SUPERVISOR_SESSION_IMPL_H
 
 #include "child.h"
+#include "kept.h"
 #include "request.h"
 #include "restart.h"
 #include "session.h"
@@ -14,7 +15,10 @@ struct session {
 	struct house      *house;
 	uint64_t           id;
 	char               name[LIM_NAME + 1];
-	struct msg_spec    spec;
+	struct msg_spec    spec; /* borrows from the next */
+	struct kept        spec_kept;
+	struct msg_disk    disk; /* borrows from the next */
+	struct kept        disk_kept;
 	enum state         state;
 	int                dir;   /* owned; its state directory */
 	struct child      *child; /* owned; NULL between death and restart */

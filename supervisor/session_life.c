@@ -208,6 +208,7 @@ fail_work(struct session *s, const struct err *why)
 	s->house->running -= requests_count(&s->pending, MSG_EXEC);
 	requests_fail_all(&s->pending, MSG_EXEC, s->house->gateway, why);
 	requests_fail_all(&s->pending, MSG_CREATE, s->house->gateway, why);
+	requests_fail_forwarded(&s->pending, s->house->gateway, why);
 }
 
 void
@@ -272,7 +273,7 @@ send_held(struct session *s)
 	struct err      e = { 0 };
 
 	TAILQ_FOREACH (r, &s->pending, next)
-		if (r->type == MSG_EXEC && r->held.bytes.len > 0)
+		if (r->exec != 0 && r->type != MSG_NONE && r->held.bytes.len > 0)
 			link_send_packet(child_link(s->child), &r->held, &e);
 }
 
@@ -292,6 +293,7 @@ static void
 on_worker_ready(struct session *s, struct msg *m)
 {
 	const struct msg_worker_ready *ready = m->body;
+	struct err                     e;
 
 	if (s->state != STATE_STARTING && s->state != STATE_RESTARTING)
 		return;
@@ -302,6 +304,9 @@ on_worker_ready(struct session *s, struct msg *m)
 			s->house->running++;
 	s->init_pid = ready->init_pid;
 	s->build_us = ready->build_us;
+	s->disk = ready->disk;
+	if (kept_set(&s->disk_kept, MSG_DISK, &s->disk, &e) == -1)
+		msg_defaults(MSG_DISK, &s->disk);
 	become_ready(s, s->state == STATE_STARTING ? "ready" : "attached");
 }
 
@@ -386,6 +391,19 @@ on_exec_reply(struct session *s, struct request *r, struct msg *m)
 }
 
 static void
+on_forward_reply(struct session *s, struct request *r, struct msg *m)
+{
+	enum msg_type result = msg_def(r->type)->result;
+	struct err    e = { 0 };
+
+	if (m->failed || msg_expect(m, result, &e) == -1)
+		request_fail(&s->pending, r, s->house->gateway, m->failed ? &m->error : &e);
+	else
+		request_reply(&s->pending, r, s->house->gateway, result, m->body);
+	session_touch(s);
+}
+
+static void
 on_claimed(struct session *s, const struct msg *m)
 {
 	ev_timer_stop(s->house->loop, &s->patience);
@@ -396,7 +414,7 @@ on_claimed(struct session *s, const struct msg *m)
 		become_ready(s, "claimed");
 }
 
-/* A worker answers EXEC, CLAIM and CLOSE; the answer to a CANCEL has been given already. */
+/* A worker answers EXEC, CLAIM, CLOSE and what was forwarded; the answer to a CANCEL has been given already. */
 static void
 on_reply(struct session *s, struct msg *m)
 {
@@ -405,8 +423,10 @@ on_reply(struct session *s, struct msg *m)
 
 	if (s->claim_id != 0 && m->id == s->claim_id && s->state == STATE_STARTING) {
 		on_claimed(s, m);
-	} else if (r != NULL) {
+	} else if (r != NULL && r->type == MSG_EXEC) {
 		on_exec_reply(s, r, m);
+	} else if (r != NULL && r->type != MSG_NONE) {
+		on_forward_reply(s, r, m);
 	} else if (s->state == STATE_CLOSING && !m->failed && msg_expect(m, MSG_CLOSED, &e) == 0) {
 		finish(s, ((const struct msg_closed *)m->body)->killed);
 	} else if (s->state == STATE_CLOSING && m->failed && m->error.code == E_SYS) {
@@ -446,6 +466,8 @@ on_worker_gone(void *arg, int status)
 		session_fail(s, &e);
 		return;
 	}
+	err_set(&e, E_CRASH, "the session's worker died under the request; it may have been done or not");
+	requests_fail_sent(&s->pending, s->house->gateway, &e);
 	if (s->state == STATE_READY) {
 		s->state = STATE_RESTARTING;
 		ev_timer_stop(s->house->loop, &s->idle);

@@ -161,7 +161,9 @@ build_start(struct worker *w, struct msg *m, struct err *e)
 static int
 ready(struct worker *w, const struct msg_attached *found, struct err *e)
 {
-	struct msg_worker_ready told = { .init_pid = (uint64_t)w->box.pid, .build_us = w->about.build_us };
+	struct msg_worker_ready told = {
+		.init_pid = (uint64_t)w->box.pid, .build_us = w->about.build_us, .disk = w->about.disk
+	};
 
 	if (found != NULL) {
 		told.execs.n = found->execs.n;
@@ -194,6 +196,8 @@ build_claim(struct worker *w, const struct msg_claim *c, struct err *e)
 		return -1;
 	snprintf(w->name, sizeof(w->name), "%s", c->session);
 	w->about.spec = c->spec;
+	if (kept_set(&w->spec_kept, MSG_SPEC, &w->about.spec, e) == -1)
+		return -1;
 	w->about.created_ms = c->created_ms;
 	return statefile_write(AT_FDCWD, &w->about, e);
 }

@@ -42,6 +42,9 @@ on_worker_start(struct worker *w, struct msg *m, struct err *e)
 		.uid_count = s->uid_count,
 		.created_ms = s->created_ms,
 	};
+	msg_defaults(MSG_DISK, &w->about.disk);
+	if (kept_set(&w->spec_kept, MSG_SPEC, &w->about.spec, e) == -1)
+		return -1;
 	return begin[s->work](w, m, e);
 }
 
@@ -209,6 +212,7 @@ worker_close(struct worker *w)
 	link_close(&w->down);
 	link_close(&w->up);
 	fd_close(&w->box.pidfd);
+	kept_clear(&w->spec_kept);
 	if (w->has_cgroup)
 		cgroup_clear(&w->cgroup);
 }

@@ -16,6 +16,7 @@
 #include <sys/queue.h>
 
 #include "cgroup.h"
+#include "kept.h"
 #include "link.h"
 #include "sandbox.h"
 
@@ -43,7 +44,8 @@ struct worker {
 	double   close_until; /* give up removing then */
 
 	/* from WORKER_START, for the state file */
-	struct msg_session_state about;
+	struct msg_session_state about; /* its spec borrows from the next */
+	struct kept              spec_kept;
 	char                     name[LIM_NAME + 1];
 };
 
