@@ -18,6 +18,7 @@
 #include "cgroup.h"
 #include "kept.h"
 #include "link.h"
+#include "mounts.h"
 #include "sandbox.h"
 
 enum worker_state { WAITING, BUILDING, ATTACHING, READY, BROKEN, CLOSING, CLOSED, WORKER_STATES };
@@ -32,6 +33,7 @@ struct worker {
 	struct sandbox    box;  /* pid 0 without */
 	struct cgroup     cgroup;
 	bool              has_cgroup;
+	struct mounts     mounts;
 	uint64_t          started_us; /* for build_us */
 	ev_timer          deadline;   /* runs while BUILDING, ATTACHING */
 	ev_timer          retry;      /* runs while the cgroups will not go */
