@@ -39,6 +39,8 @@
 #define LIM_SESSIONS 5000      /* 65536 uids each still fit 32 bits, and three descriptors each 20000 */
 #define LIM_EXECS 1024         /* running commands of one session */
 #define LIM_MOUNTS 64          /* extra_mounts; LangBot mounts one per skill */
+#define LIM_PATH_RULES 1024    /* for host paths: a full mounts.allow, a full mounts.block, and our own */
+#define LIM_LINKS 40           /* symlinks on the way of a host path, as the kernel has it */
 #define LIM_REQUIRE 32         /* walls that can be required; there are fewer */
 #define LIM_PROCESSES 256      /* managed processes of one session, ended ones included */
 #define LIM_PREVIEW (16 * KIB) /* of a process's stderr: 4000 characters of up to four bytes */
@@ -52,6 +54,9 @@
 #define LIM_FRAME_SEC 10.0      /* from the first byte of a frame to its last */
 #define LIM_HELLO_SEC 10.0      /* from connecting to the first whole frame */
 #define LIM_STALL_SEC 30.0      /* output waits and the client takes not one byte */
+
+/* State files */
+#define LIM_STATE MIB /* of a session: 64 mounts of two long paths each are half of it */
 
 /* Life of processes */
 #define LIM_BUILD_SEC 20.0   /* until a sandbox is ready; thousands of times the usual */

@@ -120,12 +120,22 @@ find_libexec(struct dirs *d, struct err *e)
 	    e, E_SYS, "box-session is neither in %s nor in %s: build or install all of boxd", self, d->libexec);
 }
 
-int
-dirs_open(struct dirs *d, const struct config *c, struct err *e)
+static int
+open_below(const struct dirs *d, const char *name, struct err *e)
 {
 	char path[PATH_MAX + 16];
 
-	*d = (struct dirs){ .lock = -1, .sessions = -1, .skeleton = -1 };
+	snprintf(path, sizeof(path), "%s/%s", d->state, name);
+	if (make_path(path, 0700, e) == -1)
+		return -1;
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd == -1 ? err_sys(e, "open %s", path) : fd;
+}
+
+int
+dirs_open(struct dirs *d, const struct config *c, struct err *e)
+{
+	*d = (struct dirs){ .lock = -1, .sessions = -1, .skeleton = -1, .images = -1 };
 	if (choose(d->state, c->state_dir, "/var/lib/boxd", "XDG_STATE_HOME", ".local/state/boxd", e) == -1)
 		return err_prefix(e, "state_dir");
 	if (choose(d->runtime, c->runtime_dir, "/run/boxd", "XDG_RUNTIME_DIR", ".local/state/boxd/run", e) == -1)
@@ -136,19 +146,44 @@ dirs_open(struct dirs *d, const struct config *c, struct err *e)
 	snprintf(d->empty, sizeof(d->empty), "%.4000s/empty", d->runtime);
 	if (make_path(d->runtime, 0755, e) == -1 || make_path(d->empty, 0555, e) == -1)
 		return -1;
-	snprintf(path, sizeof(path), "%s/sessions", d->state);
-	if (make_path(path, 0700, e) == -1)
+	d->images = open_below(d, "images", e);
+	d->sessions = d->images == -1 ? -1 : open_below(d, "sessions", e);
+	return d->sessions == -1 ? -1 : 0;
+}
+
+/* One file name for each image's name, and none that leads elsewhere: '/' is %2F, ':' is %3A. */
+static bool
+image_file(const char *image, char name[NAME_MAX + 1])
+{
+	size_t n = 0;
+
+	for (; *image != '\0'; image++) {
+		if (n + 3 > NAME_MAX)
+			return false;
+		if (*image == '/' || *image == ':')
+			n += (size_t)sprintf(name + n, "%%%02X", (unsigned)*image);
+		else
+			name[n++] = *image;
+	}
+	name[n] = '\0';
+	return n > 0 && name[0] != '.';
+}
+
+int
+dirs_image(const struct dirs *d, const char *image)
+{
+	char name[NAME_MAX + 1];
+
+	if (!image_file(image, name))
 		return -1;
-	d->sessions = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (d->sessions == -1)
-		return err_sys(e, "open %s", path);
-	return 0;
+	return openat(d->images, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
 void
 dirs_close(struct dirs *d)
 {
 	fd_close(&d->sessions);
+	fd_close(&d->images);
 	fd_close(&d->skeleton);
 	fd_close(&d->lock);
 }

@@ -32,6 +32,7 @@ struct session {
 	uint64_t           init_pid, build_us, execs, worker_restarts;
 	struct msg_cgroups cgroups;         /* where its cgroups are */
 	char              *cgroup_paths[4]; /* owned; of an adopted one, for the above */
+	bool               anew;            /* CLOSING to be made once more: creates wait for that */
 	bool               spare;           /* built ahead, not claimed yet */
 	uint64_t           claim_id;        /* the CLAIM that makes it READY, or 0 */
 	char               why[ERR_TEXT];   /* CLOSING: the reason */

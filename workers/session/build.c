@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "fd.h"
+#include "layers.h"
 #include "log.h"
 #include "statefile.h"
 #include "sys.h"
@@ -117,17 +118,12 @@ control_socket(struct err *e)
 	return fd_take(&s);
 }
 
-int
-build_start(struct worker *w, struct msg *m, struct err *e)
+static int
+start_with(struct worker *w, const struct msg_worker_start *s, struct layers *layers, struct err *e)
 {
-	const struct msg_worker_start *s = m->body;
-	AUTO_FD int                    listener = -1, ours = -1, theirs = -1, root_tree = -1, dev_tree = -1;
-	int                            ends[2];
+	AUTO_FD int listener = -1, ours = -1, theirs = -1, root_tree = -1, dev_tree = -1;
+	int         ends[2];
 
-	w->has_cgroup = true;
-	if (cgroup_make(&w->cgroup, s, e) == -1)
-		return -1;
-	w->about.cgroups = w->cgroup.base;
 	if ((listener = control_socket(e)) == -1 || chan_pair(ends, e) == -1)
 		return -1;
 	ours = ends[0];
@@ -139,6 +135,7 @@ build_start(struct worker *w, struct msg *m, struct err *e)
 		.skeleton = s->skeleton,
 		.root_tree = root_tree,
 		.dev_tree = dev_tree,
+		.image = s->image,
 		.init = s->init,
 		.filter = s->filter,
 		.listener = listener,
@@ -147,8 +144,11 @@ build_start(struct worker *w, struct msg *m, struct err *e)
 		.uid_base = (uint32_t)s->uid_base,
 		.uid_count = (uint32_t)s->uid_count,
 		.tmp_mb = s->tmp_mb,
+		.workspace_at = mounts_private(&s->spec) ? mounts_workdir(&s->spec) : NULL,
 		.workspace_mb = s->spec.workspace_mb,
 		.inodes = s->inodes,
+		.layers = layers,
+		.mounts = &w->mounts,
 		.nproc = w->cgroup.pids_file == -1 ? s->spec.pids_limit + 1 : 0,
 	};
 	if (sandbox_start(&w->box, &plan, e) == -1)
@@ -156,6 +156,26 @@ build_start(struct worker *w, struct msg *m, struct err *e)
 	watch_init(w);
 	expect_ready(w, BUILDING);
 	return connect_down(w, &ours, e);
+}
+
+int
+build_start(struct worker *w, struct msg *m, struct err *e)
+{
+	const struct msg_worker_start *s = m->body;
+	struct layers                  layers = { 0 };
+
+	w->has_cgroup = true;
+	int r = cgroup_make(&w->cgroup, s, e);
+	w->about.cgroups = w->cgroup.base;
+	if (r == 0)
+		r = mounts_prepare(&w->mounts, s, e);
+	if (r == 0)
+		r = layers_prepare(&layers, s, &w->mounts, e);
+	if (r == 0)
+		r = start_with(w, s, &layers, e);
+	layers_clear(&layers);
+	mounts_prepared(&w->mounts);
+	return r;
 }
 
 static int
@@ -271,6 +291,8 @@ build_attach(struct worker *w, struct msg *m, struct err *e)
 	if (cgroup_reopen(&w->cgroup, s, e) == -1)
 		return -1;
 	w->about.cgroups = w->cgroup.base;
+	if (mounts_reopen(&w->mounts, s, e) == -1)
+		log_warn("session=%lu its workspace is not found again: %s", w->about.id, e->text);
 	int r = find_init(w, e);
 	if (r == 1)
 		return err_set(e, E_CRASH, "the sandbox's init is gone");
