@@ -38,6 +38,7 @@
 #define LIM_IDLE_SEC (30UL * 86400)
 #define LIM_SESSIONS 5000      /* 65536 uids each still fit 32 bits, and three descriptors each 20000 */
 #define LIM_EXECS 1024         /* running commands of one session */
+#define LIM_SLOTS (1 << 20)    /* numbers of a session's cgroups for commands; background processes keep theirs */
 #define LIM_MOUNTS 64          /* extra_mounts; LangBot mounts one per skill */
 #define LIM_PATH_RULES 1024    /* for host paths: a full mounts.allow, a full mounts.block, and our own */
 #define LIM_LINKS 40           /* symlinks on the way of a host path, as the kernel has it */
@@ -63,6 +64,7 @@
 #define LIM_CLOSE_SEC 20.0   /* until a sandbox is gone; a process in disk sleep can take this long */
 #define LIM_OVERDUE_SEC 10.0 /* init's answer to a timeout or a cancel; then init itself is hung */
 #define LIM_PULSE_SEC 20.0   /* between two questions to init while commands run; the second unanswered ends it */
+#define LIM_PAUSE_SEC 10.0   /* until every process has stopped; one in disk sleep can take this long */
 #define LIM_ORPHAN_MS 60000  /* init without any master ends itself */
 #define LIM_STOP_SEC 10.0    /* SIGTERM to the last sandbox gone, before the hard way */
 

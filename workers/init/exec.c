@@ -267,6 +267,7 @@ start(struct exec *x, struct loop *l, const struct spawner *by, const struct msg
 		.out = out,
 		.err = err,
 		.cgroup = x->tree.cgroup,
+		.join = { m->join_memory, m->join_pids, m->join_freezer },
 	};
 	x->pid = spawn(by, &s, f);
 	return x->pid == -1 ? -1 : 0;
@@ -299,6 +300,7 @@ exec_open(
 	x->id = id;
 	x->lists = lists;
 	x->streamed = m->window > 0;
+	x->slot = m->slot;
 	TAILQ_INSERT_TAIL(&lists->known, x, link);
 	x->exit_code = -1;
 	x->streams[0].source.fd = x->streams[1].source.fd = -1;

@@ -164,6 +164,7 @@ execs_attach(struct execs *s, const struct msg_attach *m, struct msg_attached *o
 			.stdout_offset = x->streams[STREAM_STDOUT].total,
 			.stderr_offset = x->streams[STREAM_STDERR].total,
 			.wanted = !x->detached,
+			.slot = x->slot,
 		};
 	}
 	out->execs.n = n;

@@ -182,7 +182,10 @@ static int
 ready(struct worker *w, const struct msg_attached *found, struct err *e)
 {
 	struct msg_worker_ready told = {
-		.init_pid = (uint64_t)w->box.pid, .build_us = w->about.build_us, .disk = w->about.disk
+		.init_pid = (uint64_t)w->box.pid,
+		.build_us = w->about.build_us,
+		.disk = w->about.disk,
+		.paused = w->about.paused,
 	};
 
 	if (found != NULL) {
@@ -194,6 +197,7 @@ ready(struct worker *w, const struct msg_attached *found, struct err *e)
 	w->state = READY;
 	if (caps_after_build(e) == -1 || link_send(w->up, MSG_WORKER_READY, 0, 0, &told, e) == -1)
 		return -1;
+	cgroup_hand_on(&w->cgroup);
 	cgroup_slot_prepare(&w->cgroup);
 	return 0;
 }
@@ -238,6 +242,7 @@ find_init(struct worker *w, struct err *e)
 		w->about.init_pid = s->init_pid;
 		w->about.init_start = s->init_start;
 		w->about.build_us = s->build_us;
+		w->about.paused = s->paused;
 		w->box.pid = (pid_t)s->init_pid;
 		w->box.pidfd = s->init_pid > 0 ? sys_pidfd_open(w->box.pid) : -1;
 		/* opened first, looked at second: a recycled pid is seen here */
@@ -314,6 +319,7 @@ build_attached(struct worker *w, struct msg *m, struct err *e)
 	if (msg_expect(m, MSG_ATTACHED, e) == -1)
 		return -1;
 	exec_match(w, m->body);
+	pause_adopt(w);
 	return ready(w, m->body, e);
 }
 

@@ -69,6 +69,7 @@ teardown_start(struct worker *w, uint64_t request)
 	err_set(&why, E_STATE, "session %s is being deleted", w->name);
 	exec_fail_all(w, &why);
 	ev_timer_stop(w->loop, &w->deadline);
+	pause_close(w);
 	w->state = CLOSING;
 	w->close_id = request;
 	w->close_until = ev_now(w->loop) + LIM_CLOSE_SEC;

@@ -116,6 +116,8 @@ static const struct {
 	[MSG_CLAIM] = { on_claim, IN(READY), false },
 	[MSG_EXEC] = { exec_start, IN(READY), false },
 	[MSG_CANCEL] = { exec_cancel, IN(READY), false },
+	[MSG_PAUSE] = { pause_start, IN(READY), false },
+	[MSG_UNPAUSE] = { pause_end, IN(READY), false },
 	[MSG_OUTPUT] = { on_output, IN(READY), false },
 	[MSG_OUTPUT_ACK] = { on_output_ack, IN(READY), false },
 	[MSG_DETACH] = { on_detach, IN(READY), false },
@@ -141,7 +143,9 @@ worker_deliver(struct worker *w, struct msg *m)
 		if (m->id == 0 && w->state == ATTACHING) {
 			if (build_attached(w, m, &e) == -1)
 				worker_broken(w, &e);
-		} else if (w->state == READY)
+		} else if (w->state == READY && m->id == PAUSE_PING)
+			pause_init_answered(w);
+		else if (w->state == READY)
 			exec_result(w, m);
 		return;
 	}
@@ -165,6 +169,7 @@ worker_broken(struct worker *w, const struct err *why)
 		return;
 	w->state = BROKEN;
 	ev_timer_stop(w->loop, &w->deadline);
+	pause_close(w);
 	exec_fail_all(w, why);
 	link_send(w->up, MSG_WORKER_FAILED, 0, 0, &failed, &e);
 }
@@ -212,6 +217,7 @@ worker_close(struct worker *w)
 	exec_fail_all(w, &why);
 	ev_timer_stop(w->loop, &w->deadline);
 	ev_timer_stop(w->loop, &w->retry);
+	pause_close(w);
 	ev_io_stop(w->loop, &w->init_exit);
 	link_close(&w->down);
 	link_close(&w->up);

@@ -23,6 +23,11 @@
 
 enum worker_state { WAITING, BUILDING, ATTACHING, READY, BROKEN, CLOSING, CLOSED, WORKER_STATES };
 
+enum pause_state { RUNNING, ASKED, FREEZING, PAUSED };
+
+/* Ids of what we ask init for ourselves; the supervisor's come from its clock and are far above. */
+enum { PULSE_PING = 1, PAUSE_PING = 2 };
+
 struct exec;
 
 struct worker {
@@ -39,11 +44,15 @@ struct worker {
 	ev_timer          retry;      /* runs while the cgroups will not go */
 	ev_io             init_exit;  /* init's pidfd, runs while there is one */
 	LIST_HEAD(, exec) execs;      /* owned; each ends in exactly one reply */
-	ev_timer pulse;               /* runs while there are execs: is init alive? */
-	bool     asked;               /* and has not answered yet */
-	uint64_t close_id;            /* the request to answer when all is gone */
-	uint64_t killed;
-	double   close_until; /* give up removing then */
+	ev_timer         pulse;       /* runs while there are execs: is init alive? */
+	bool             asked;       /* and has not answered yet */
+	enum pause_state pause;
+	uint64_t         pause_id; /* the request to answer when all have stopped */
+	double           pause_until;
+	ev_timer         pause_look; /* runs while ASKED, FREEZING */
+	uint64_t         close_id;   /* the request to answer when all is gone */
+	uint64_t         killed;
+	double           close_until; /* give up removing then */
 
 	/* from WORKER_START, for the state file */
 	struct msg_session_state about; /* its spec borrows from the next */
@@ -82,6 +91,13 @@ int  exec_output(struct worker *, const struct msg_output *, struct err *);
 int  exec_ack(struct worker *, const struct msg_output_ack *, struct err *);
 int  exec_detach(struct worker *, const struct msg_detach *, struct err *);
 void exec_fail_all(struct worker *, const struct err *);
+
+/* ---- pause.c ---- */
+int  pause_start(struct worker *, struct msg *, struct err *);
+int  pause_end(struct worker *, struct msg *, struct err *);
+void pause_init_answered(struct worker *);
+void pause_adopt(struct worker *);
+void pause_close(struct worker *);
 
 /* ---- caps.c ---- */
 int caps_after_build(struct err *);
