@@ -101,6 +101,9 @@ fill_start(const struct session *s, enum work work, struct msg_worker_start *sta
 	start->created_ms = s->created_ms;
 	start->tmp_mb = s->house->config->tmp_mb;
 	start->inodes = s->house->config->inodes;
+	start->nofile = s->house->config->nofile;
+	start->fsize_mb = s->house->config->fsize_mb;
+	start->landlock = s->house->config->landlock;
 	if (work == WORK_BUILD) {
 		start->skeleton = s->house->dirs->skeleton;
 		start->init = m->init;

@@ -149,6 +149,9 @@ build_start(struct worker *w, struct msg *m, struct err *e)
 		.tmp_mb = s->tmp_mb,
 		.workspace_mb = s->spec.workspace_mb,
 		.inodes = s->inodes,
+		.nofile = s->nofile,
+		.fsize_mb = s->fsize_mb,
+		.landlock = s->landlock,
 		.nproc = w->cgroup.pids_file == -1 ? s->spec.pids_limit + 1 : 0,
 	};
 	if (sandbox_start(&w->box, &plan, e) == -1)

@@ -27,7 +27,10 @@ struct sandbox_plan {
 	uint64_t       tmp_mb;
 	uint64_t       workspace_mb;
 	uint64_t       inodes;
-	uint64_t       nproc; /* where no cgroup limits processes, a resource limit does; else 0 */
+	uint64_t       nofile;   /* of one process of a command; 0: no limit of its own */
+	uint64_t       fsize_mb; /* of one file; 0: none */
+	bool           landlock; /* init shall restrict itself */
+	uint64_t       nproc;    /* where no cgroup limits processes, a resource limit does; else 0 */
 };
 
 struct sandbox {
