@@ -35,6 +35,7 @@
 #define LIM_PIDS_MIN 4 /* init, a shell, and a pipeline of two */
 #define LIM_CPUS 1024
 #define LIM_DISK_MB (1UL << 24)
+#define LIM_NOFILE (1UL << 20) /* the kernel's own nr_open */
 #define LIM_IDLE_SEC (30UL * 86400)
 #define LIM_SESSIONS 5000      /* 65536 uids each still fit 32 bits, and three descriptors each 20000 */
 #define LIM_EXECS 1024         /* running commands of one session */
@@ -47,6 +48,8 @@
 #define LIM_PREVIEW (16 * KIB) /* of a process's stderr: 4000 characters of up to four bytes */
 #define LIM_FILES 1000         /* entries of a directory in one answer */
 #define LIM_FILE_CHUNK MIB     /* bytes of a file in one message */
+
+#define LIM_FILTER_RULES 1024  /* of a seccomp policy; ours has about 130, and the kernel takes 4096 instructions */
 
 /* Clients */
 #define LIM_CONN_INFLIGHT 128   /* requests of one connection that wait for their reply */

@@ -97,7 +97,12 @@ memfd_copy_program(const char *path, struct err *e)
 			return err_sys(e, "copy %s", path);
 		left -= n;
 	}
-	if (fchmod(to, 0555) == -1 || memfd_seal(to, e) == -1)
+	/*
+	 * Who executes a file that it may not read has a /proc directory that belongs to
+	 * root of the file's own user namespace, not of the sandbox: the kernel keeps
+	 * what such a program has in memory from its caller, and for us its settings too.
+	 */
+	if (fchmod(to, 0111) == -1 || memfd_seal(to, e) == -1)
 		return err_sys(e, "seal the copy of %s", path);
 	return fd_take(&to);
 }

@@ -164,7 +164,7 @@ machine_open(struct machine *m, struct dirs *d, const struct config *c, struct e
 	if (judge(m, c, e) == -1)
 		return -1;
 	snprintf(path, sizeof(path), "%s/box-init", d->libexec);
-	if ((m->init = memfd_copy_program(path, e)) == -1 || (m->filter = filter_compile(e)) == -1)
+	if ((m->init = memfd_copy_program(path, e)) == -1 || (m->filter = filter_compile(c->seccomp_policy, e)) == -1)
 		return -1;
 	d->skeleton = skeleton_build(d->state, e);
 	return d->skeleton == -1 ? -1 : 0;

@@ -20,6 +20,8 @@
 
 #include "adopt.h"
 #include "dirs.h"
+#include "fd.h"
+#include "filter.h"
 #include "gateway.h"
 #include "machine.h"
 #include "mountrules.h"
@@ -51,6 +53,7 @@ usage(FILE *f)
 	      "      --foreground       stay in the foreground (always so)\n"
 	      "      --check-config     read the configuration, say what is wrong with it, and exit\n"
 	      "      --print-config     print every option with its default, and exit\n"
+	      "      --print-seccomp    print the built-in policy of system calls, and exit\n"
 	      "      --version          print the version, and exit\n"
 	      "  -h, --help             print this, and exit\n\n"
 	      "Try it:  boxd --state-dir /tmp/b/state --runtime-dir /tmp/b/run &\n"
@@ -63,7 +66,7 @@ usage(FILE *f)
 static void
 parse_options(int argc, char **argv, struct options *o)
 {
-	enum { STATE = 256, RUNTIME, FOREGROUND, CHECK, PRINT, VERSION };
+	enum { STATE = 256, RUNTIME, FOREGROUND, CHECK, PRINT, SECCOMP, VERSION };
 	static const struct option longs[] = {
 		{ "config", required_argument, NULL, 'c' },
 		{ "state-dir", required_argument, NULL, STATE },
@@ -71,6 +74,7 @@ parse_options(int argc, char **argv, struct options *o)
 		{ "foreground", no_argument, NULL, FOREGROUND },
 		{ "check-config", no_argument, NULL, CHECK },
 		{ "print-config", no_argument, NULL, PRINT },
+		{ "print-seccomp", no_argument, NULL, SECCOMP },
 		{ "version", no_argument, NULL, VERSION },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
@@ -95,6 +99,9 @@ parse_options(int argc, char **argv, struct options *o)
 			break;
 		case PRINT:
 			config_print(stdout);
+			exit(0);
+		case SECCOMP:
+			filter_print(stdout);
 			exit(0);
 		case VERSION:
 			puts("boxd " BOXD_VERSION);
@@ -139,6 +146,15 @@ load_config(struct config *c, const struct options *o, struct err *e)
 	if (absolute_dir(c, "runtime_dir", o->runtime_dir, e) == -1)
 		return -1;
 	return config_check(c, e);
+}
+
+/* The policy is part of the configuration: it is read as strictly, and before anything is started. */
+static int
+check_policy(const struct config *c, struct err *e)
+{
+	AUTO_FD int program = filter_compile(c->seccomp_policy, e);
+
+	return program == -1 ? -1 : 0;
 }
 
 /* ---- signals --------------------------------------------------------------------------------- */
@@ -331,7 +347,7 @@ main(int argc, char **argv)
 
 	log_init("boxd", LOG_INFO);
 	parse_options(argc, argv, &o);
-	if (load_config(&config, &o, &e) == -1) {
+	if (load_config(&config, &o, &e) == -1 || check_policy(&config, &e) == -1) {
 		fprintf(stderr, "boxd: %s\n", e.text);
 		return EXIT_CONFIG;
 	}

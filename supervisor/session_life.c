@@ -108,6 +108,9 @@ fill_start(const struct session *s, enum work work, struct msg_worker_start *sta
 	start->inodes = s->house->config->inodes;
 	if (mountspec_wants_host(&s->spec))
 		mountrules_fill(s->house->mountrules, start);
+	start->nofile = s->house->config->nofile;
+	start->fsize_mb = s->house->config->fsize_mb;
+	start->landlock = s->house->config->landlock;
 	if (work == WORK_BUILD) {
 		start->skeleton = s->house->dirs->skeleton;
 		start->init = m->init;

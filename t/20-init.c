@@ -284,7 +284,9 @@ become_init(int listener, int chan, int filter, const char *mode, const char *or
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == -1 ||
 	    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == -1)
 		_exit(121);
-	/* first out of the way of 3, 4, 5 */
+	int oom = open("/proc/self/oom_score_adj", O_RDWR);
+	/* first out of the way of 3 to 6 */
+	oom = fcntl(oom, F_DUPFD, 20);
 	listener = fcntl(listener, F_DUPFD, 20);
 	chan = fcntl(chan, F_DUPFD, 20);
 	filter = fcntl(filter, F_DUPFD, 20);
@@ -293,9 +295,10 @@ become_init(int listener, int chan, int filter, const char *mode, const char *or
 	place(listener, 3);
 	place(chan, 4);
 	place(filter, 5);
-	close_range(6, ~0U, 0);
+	place(oom, 6);
+	close_range(7, ~0U, 0);
 	signal(SIGUSR1, SIG_IGN); /* init must not hand that on */
-	execve(program, (char *[]){ "box-init", (char *)mode, (char *)orphan_ms, NULL }, (char *[]){ NULL });
+	execve(program, (char *[]){ "box-init", (char *)mode, (char *)orphan_ms, "oom=6", NULL }, (char *[]){ NULL });
 	_exit(122);
 }
 

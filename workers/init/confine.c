@@ -19,10 +19,11 @@
 #include <signal.h>
 #include <stdint.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "limits.h"
 
 static const uint32_t KEPT_FOR_MARKS = 1U << CAP_SYS_ADMIN | 1U << CAP_SYS_PTRACE | 1U << CAP_KILL;
 
@@ -86,9 +87,8 @@ confine(bool marks, struct err *e)
 {
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == -1)
 		return err_sys(e, "become undumpable");
-	/* 0 would still start a host's core handler, as root and outside; at 1 the kernel starts none */
-	if (setrlimit(RLIMIT_CORE, &(struct rlimit){ 1, 1 }) == -1)
-		return err_sys(e, "set RLIMIT_CORE");
+	if (limits_of_all(e) == -1)
+		return -1;
 	umask(022);
 	default_signals();
 	return drop_privileges(marks, e);

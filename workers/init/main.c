@@ -3,8 +3,14 @@
  * outlives every master; when no master comes back in time it ends, and the kernel
  * ends all others with it.
  *
- *	box-init cgroup|mark ORPHAN_MS
- *		how commands are told apart; how long to wait for a master
+ *	box-init cgroup|mark ORPHAN_MS [NAME=NUMBER]...
+ *		how commands are told apart; how long to wait for a master; and
+ *		nofile     descriptors of one process of a command
+ *		fsize_mb   size of one file of a command
+ *		landlock   1: restrict ourselves where the kernel can
+ *		oom        descriptor of our own oom_score_adj
+ *		slots      descriptor of the cgroup directory that commands' cgroups are in
+ *		each 0 without
  *
  *	fd 0 1 2  /dev/null
  *	fd 3      bound socket; we call listen(), so that SO_PEERCRED names us to
@@ -29,6 +35,8 @@
 #include "confine.h"
 #include "execs.h"
 #include "fd.h"
+#include "landlock.h"
+#include "limits.h"
 #include "master.h"
 
 enum { FD_LISTENER = 3, FD_MASTER = 4, FD_FILTER = 5, BACKLOG = 8 };
@@ -36,8 +44,9 @@ enum { FD_LISTENER = 3, FD_MASTER = 4, FD_FILTER = 5, BACKLOG = 8 };
 #define REST_NS 1000000000LL /* without a command: then memory goes back */
 
 struct options {
-	bool    marks;
-	int64_t orphan_ns;
+	bool     marks;
+	int64_t  orphan_ns;
+	uint64_t nofile, fsize_mb, landlock, oom, slots;
 };
 
 struct house {
@@ -50,12 +59,37 @@ struct house {
 };
 
 static int
+parse_word(const char *word, struct options *o, struct err *e)
+{
+	const struct {
+		const char *name;
+		uint64_t   *to;
+	} v[] = {
+		{ "nofile=", &o->nofile },
+		{ "fsize_mb=", &o->fsize_mb },
+		{ "landlock=", &o->landlock },
+		{ "oom=", &o->oom },
+		{ "slots=", &o->slots },
+	};
+
+	for (size_t i = 0; i < sizeof(v) / sizeof(*v); i++)
+		if (strncmp(word, v[i].name, strlen(v[i].name)) == 0) {
+			*v[i].to = strtoull(word + strlen(v[i].name), NULL, 10);
+			return 0;
+		}
+	return err_set(e, E_INVALID, "'%s' is no option of box-init", word);
+}
+
+static int
 parse(int argc, char **argv, struct options *o, struct err *e)
 {
 	char *end;
 
-	if (argc != 3)
-		return err_set(e, E_INVALID, "usage: box-init cgroup|mark ORPHAN_MS");
+	if (argc < 3)
+		return err_set(e, E_INVALID, "usage: box-init cgroup|mark ORPHAN_MS [NAME=NUMBER]...");
+	for (int i = 3; i < argc; i++)
+		if (parse_word(argv[i], o, e) == -1)
+			return -1;
 	o->marks = strcmp(argv[1], "mark") == 0;
 	if (!o->marks && strcmp(argv[1], "cgroup") != 0)
 		return err_set(e, E_INVALID, "'%s' should be cgroup or mark", argv[1]);
@@ -69,11 +103,13 @@ parse(int argc, char **argv, struct options *o, struct err *e)
 
 /* They came through an exec, so they are not close-on-exec yet. */
 static int
-own_descriptors(struct err *e)
+own_descriptors(const struct options *o, struct err *e)
 {
-	for (int fd = FD_LISTENER; fd <= FD_FILTER; fd++)
-		if (fcntl(fd, F_SETFD, FD_CLOEXEC) == -1)
-			return err_sys(e, "descriptor %d", fd);
+	const int fds[] = { FD_LISTENER, FD_MASTER, FD_FILTER, (int)o->oom, (int)o->slots };
+
+	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
+		if (fds[i] != 0 && fcntl(fds[i], F_SETFD, FD_CLOEXEC) == -1)
+			return err_sys(e, "descriptor %d", fds[i]);
 	if (fcntl(FD_LISTENER, F_SETFL, O_NONBLOCK) == -1 || listen(FD_LISTENER, BACKLOG) == -1)
 		return err_sys(e, "listen");
 	return 0;
@@ -116,10 +152,15 @@ static int
 build(struct house *h, const struct options *o, struct err *e)
 {
 	be_frugal();
-	if (own_descriptors(e) == -1 || loop_open(&h->loop, e) == -1)
+	if (own_descriptors(o, e) == -1 || loop_open(&h->loop, e) == -1)
 		return -1;
-	if (spawner_init(&h->spawner, FD_FILTER, e) == -1 || confine(o->marks, e) == -1)
+	if (spawner_init(&h->spawner, FD_FILTER, (int)o->oom, e) == -1)
 		return -1;
+	limits_of_commands(h->spawner.limits, o->nofile, o->fsize_mb);
+	if (confine(o->marks, e) == -1 || (o->landlock && landlock_confine((int)o->slots, e) == -1))
+		return -1;
+	if (o->slots > 0)
+		close((int)o->slots);
 	/* with marks we make a namespace for each command, which the filter refuses */
 	if (!o->marks && spawner_inherit_filter(&h->spawner, e) == -1)
 		return -1;

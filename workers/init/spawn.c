@@ -100,16 +100,6 @@ child_join(const struct plan *p)
 			give_up(p, "enter the command's cgroup");
 }
 
-/* When memory runs out a command shall die, not init.  Not being able to say so is no reason to fail. */
-static void
-child_volunteer_for_oom(void)
-{
-	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-
-	if (fd != -1 && write(fd, "500", 3) == -1)
-		errno = 0;
-}
-
 static void
 child_unblock_signals(void)
 {
@@ -169,11 +159,11 @@ child(const struct plan *p)
 	setsid();
 	child_join(p);
 	child_stdio(p);
-	child_volunteer_for_oom();
 	if (chdir(p->what->workdir) == -1)
 		give_up(p, "workdir");
-	if (setrlimit(RLIMIT_NOFILE, &p->by->nofile) == -1)
-		give_up(p, "RLIMIT_NOFILE");
+	for (size_t i = 0; i < LIMITS; i++)
+		if (p->by->limits[i].name != NULL && setrlimit(p->by->limits[i].what, &p->by->limits[i].to) == -1)
+			give_up(p, p->by->limits[i].name);
 	if (syscall(SYS_close_range, 3U, ~0U, 0U) == -1 && errno != ENOSYS) /* all are close-on-exec anyway */
 		give_up(p, "close_range");
 	child_unblock_signals();
@@ -332,6 +322,20 @@ path_of(const char *const *env)
 	return DEFAULT_PATH;
 }
 
+/*
+ * When memory runs out a command shall die, not init.  A newborn stands where its
+ * parent does, so we step forward while it is born.  Not being able to is no reason to
+ * fail.
+ */
+static void
+stand_before_oom(const struct spawner *by, bool forward)
+{
+	const char *to = forward ? "500" : by->oom_base;
+
+	if (by->oom > 0 && pwrite(by->oom, to, strlen(to), 0) == -1)
+		errno = 0;
+}
+
 static pid_t
 start(const struct plan *p, struct spawn_failure *f)
 {
@@ -365,7 +369,9 @@ spawn(const struct spawner *by, const struct spawn *s, struct spawn_failure *f)
 		err_sys(&f->why, "memory for a child's report");
 		return failed(f, CAUSE_SPAWN, CANNOT_RUN);
 	}
+	stand_before_oom(by, true);
 	pid_t pid = start(&p, f);
+	stand_before_oom(by, false);
 	report_close(p.report);
 	return pid;
 }
@@ -398,11 +404,10 @@ spawner_inherit_filter(struct spawner *s, struct err *e)
 }
 
 int
-spawner_init(struct spawner *s, int filter_fd, struct err *e)
+spawner_init(struct spawner *s, int filter_fd, int oom_fd, struct err *e)
 {
-	if (getrlimit(RLIMIT_NOFILE, &s->nofile) == -1)
-		return err_sys(e, "RLIMIT_NOFILE");
-	if (setrlimit(RLIMIT_NOFILE, &(struct rlimit){ s->nofile.rlim_max, s->nofile.rlim_max }) == -1)
-		return err_sys(e, "raise RLIMIT_NOFILE");
+	if (oom_fd > 0 && pread(oom_fd, s->oom_base, sizeof(s->oom_base) - 1, 0) <= 0)
+		return err_sys(e, "read our oom_score_adj");
+	s->oom = oom_fd;
 	return read_filter(&s->filter, filter_fd, e);
 }

@@ -5,15 +5,17 @@
 #define INIT_SPAWN_H
 
 #include <linux/filter.h>
-#include <sys/resource.h>
 #include <sys/types.h>
 
+#include "limits.h"
 #include "msg.h"
 
 /* What all commands have in common; made once. */
 struct spawner {
-	struct sock_fprog filter; /* .filter is owned; empty once init runs under it and commands inherit it */
-	struct rlimit     nofile; /* what commands get; init itself has all it may */
+	struct sock_fprog filter;         /* .filter is owned; empty once init runs under it and commands inherit it */
+	struct limit      limits[LIMITS]; /* of commands alone */
+	int               oom;            /* owned; our own oom_score_adj, or 0 */
+	char              oom_base[16];   /* what it says when no command is being born */
 };
 
 struct spawn {
@@ -32,8 +34,8 @@ struct spawn_failure {
 	struct err why;
 };
 
-/* Read the seccomp program from filter_fd, and raise our own limit of descriptors. */
-int spawner_init(struct spawner *, int filter_fd, struct err *);
+/* Read the seccomp program from filter_fd; take oom_fd. */
+int spawner_init(struct spawner *, int filter_fd, int oom_fd, struct err *);
 
 /* Put init itself under the program: it is then paid for once and not for each command. */
 int spawner_inherit_filter(struct spawner *, struct err *);

@@ -149,6 +149,9 @@ start_with(struct worker *w, const struct msg_worker_start *s, struct layers *la
 		.inodes = s->inodes,
 		.layers = layers,
 		.mounts = &w->mounts,
+		.nofile = s->nofile,
+		.fsize_mb = s->fsize_mb,
+		.landlock = s->landlock,
 		.nproc = w->cgroup.pids_file == -1 ? s->spec.pids_limit + 1 : 0,
 	};
 	if (sandbox_start(&w->box, &plan, e) == -1)

@@ -24,8 +24,8 @@
 #include "fd.h"
 #include "sys.h"
 
-/* Where box-init expects its descriptors. */
-enum { INIT_LISTENER = 3, INIT_CONTROL = 4, INIT_FILTER = 5, INIT_SELF = 6 };
+/* Where box-init expects its descriptors; of the last three we tell it by argument. */
+enum { INIT_LISTENER = 3, INIT_CONTROL = 4, INIT_FILTER = 5, INIT_OOM = 6, INIT_CGROUP = 7, INIT_SELF = 8 };
 
 /* The worker has written our uid map; EOF-like zero never comes from an eventfd. */
 static int
@@ -44,16 +44,18 @@ wait_for_map(int go, struct err *e)
  * overwritten by the one that shall become 4.
  */
 static int
-place_descriptors(const struct sandbox_plan *p, struct err *e)
+place_descriptors(const struct sandbox_plan *p, int oom, struct err *e)
 {
-	int       from[] = { p->listener, p->control, p->filter, p->init };
-	const int to[] = { INIT_LISTENER, INIT_CONTROL, INIT_FILTER, INIT_SELF };
+	int       from[] = { p->listener, p->control, p->filter, oom, p->cgroup->unified, p->init };
+	const int to[] = { INIT_LISTENER, INIT_CONTROL, INIT_FILTER, INIT_OOM, INIT_CGROUP, INIT_SELF };
 
-	for (size_t i = 0; i < 4; i++)
-		if ((from[i] = fcntl(from[i], F_DUPFD_CLOEXEC, 16)) == -1)
+	for (size_t i = 0; i < sizeof(to) / sizeof(*to); i++)
+		if (from[i] != -1 && (from[i] = fcntl(from[i], F_DUPFD_CLOEXEC, 16)) == -1)
 			return err_sys(e, "move a descriptor up");
-	for (size_t i = 0; i < 4; i++)
-		if (dup3(from[i], to[i], to[i] == INIT_SELF ? O_CLOEXEC : 0) == -1)
+	for (size_t i = 0; i < sizeof(to) / sizeof(*to); i++)
+		if (from[i] == -1)
+			close(to[i]);
+		else if (dup3(from[i], to[i], to[i] == INIT_SELF ? O_CLOEXEC : 0) == -1)
 			return err_sys(e, "move a descriptor to %d", to[i]);
 	if (syscall(SYS_close_range, INIT_SELF + 1, ~0U, 0) == -1)
 		return err_sys(e, "close_range");
@@ -75,15 +77,38 @@ stdio_to_null(struct err *e)
 	return 0;
 }
 
+/*
+ * Commands inherit init's place before the OOM killer, so init moves itself for each,
+ * which takes its own /proc file.  Behind its exec that belongs to the host's root, so
+ * that no command can write to it, and neither can init: it is opened here, and for
+ * that it must be ours for a moment.  -1: then commands stand where init does.
+ */
+static int
+open_oom_file(void)
+{
+	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+	int fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	return fd;
+}
+
 static int
 become_init(const struct sandbox_plan *p, struct err *e)
 {
-	char  orphan[16];
-	char *argv[] = { "box-init", p->cgroup->unified >= 0 ? "cgroup" : "mark", orphan, NULL };
+	bool  unified = p->cgroup->unified >= 0;
+	int   oom = open_oom_file();
+	char  words[6][32];
+	char *argv[] = { "box-init", unified ? "cgroup" : "mark", words[0], words[1], words[2], words[3], words[4],
+		words[5], NULL };
 	char *env[] = { NULL };
 
-	snprintf(orphan, sizeof(orphan), "%d", LIM_ORPHAN_MS);
-	if (stdio_to_null(e) == -1 || place_descriptors(p, e) == -1)
+	snprintf(words[0], sizeof(words[0]), "%d", LIM_ORPHAN_MS);
+	snprintf(words[1], sizeof(words[1]), "nofile=%lu", p->nofile);
+	snprintf(words[2], sizeof(words[2]), "fsize_mb=%lu", p->fsize_mb);
+	snprintf(words[3], sizeof(words[3]), "landlock=%d", p->landlock);
+	snprintf(words[4], sizeof(words[4]), "oom=%d", oom == -1 ? 0 : INIT_OOM);
+	snprintf(words[5], sizeof(words[5]), "slots=%d", unified ? INIT_CGROUP : 0);
+	if (stdio_to_null(e) == -1 || place_descriptors(p, oom, e) == -1)
 		return -1;
 	syscall(SYS_execveat, INIT_SELF, "", argv, env, AT_EMPTY_PATH);
 	return err_sys(e, "exec box-init");

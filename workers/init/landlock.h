@@ -1,0 +1,13 @@
+/* The second layer behind the mounts: what they should not let be written cannot be written. */
+#ifndef INIT_LANDLOCK_H
+#define INIT_LANDLOCK_H
+
+#include "err.h"
+
+/*
+ * Restrict this process and all that come from it, as far as this kernel can.
+ * slots: the cgroup directory that init itself must be able to write beneath, or 0.
+ */
+int landlock_confine(int slots, struct err *);
+
+#endif
