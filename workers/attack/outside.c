@@ -118,11 +118,8 @@ host_file(struct report *r, const void *arg)
 	const char *path;
 
 	(void)arg;
-	for (unsigned i = 0; (path = param("file", i)) != NULL; i++) {
+	for (unsigned i = 0; (path = param("file", i)) != NULL; i++)
 		failed(r, open(path, O_RDONLY | O_CLOEXEC), "open a file of the host, by its path");
-		failed(
-		    r, open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) == -1 ? -1 : unlink(path), "make it");
-	}
 	needs_boxctl(r);
 }
 

@@ -216,7 +216,7 @@ mode_bits(struct report *r, const void *arg)
 		works(r, "a file of mode %o is there", (unsigned)st.st_mode & 07777U);
 }
 
-static const unsigned long read_implies_exec = 0x0400000, no_randomize = 0x0040000, page_zero = 0x0100000;
+static const unsigned long read_implies_exec = 0x0400000, page_zero = 0x0100000;
 static const mode_t        setuid_bit = S_ISUID, setgid_bit = S_ISGID;
 
 const struct attack privilege_attacks[] = {
@@ -228,7 +228,6 @@ const struct attack privilege_attacks[] = {
 	{ "privileges.no_new_privs", "executing a program can give rights", ANYWHERE, no_new_privs, NULL },
 	{ "privileges.filter", "every call of the kernel, without a filter", ANYWHERE, filter, NULL },
 	{ "privileges.read-implies-exec", "data can be executed", ANYWHERE, personalities, &read_implies_exec },
-	{ "privileges.no-randomize", "addresses are known", ANYWHERE, personalities, &no_randomize },
 	{ "privileges.page-zero", "null pointers of the kernel lead to the attacker's data", ANYWHERE, personalities,
 	    &page_zero },
 	{ "privileges.null-page", "null pointers of the kernel lead to the attacker's data", ANYWHERE, null_page,
