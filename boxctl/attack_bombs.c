@@ -139,19 +139,32 @@ end_of(const struct attack_exec *x)
 	return x->result != NULL ? msg_enum_name(MSG_EXEC_RESULT, "cause", (int)x->result->cause) : x->why.text;
 }
 
-/* Its own session answers, or is gone with a reason; a session that stands still is neither. */
+/*
+ * Its own session answers, or is gone with a reason; one that stands still is neither.  "Killed, no memory" is an
+ * answer: files that fill the session's memory stay until somebody removes them.
+ */
 static void
 check_session(struct watch *w, struct err *e)
 {
-	struct msg_get ask = { .session = w->attack->bomb };
-	struct msg     reply;
+	struct attack              *a = w->attack;
+	const char                 *argv[] = { "true", NULL };
+	const struct attack_command ask = { .session = a->bomb, .argv = argv, .timeout_ms = ASK_MS };
+	struct attack_exec          x = { 0 };
+	struct msg_get              get = { .session = a->bomb };
+	struct msg                  reply;
+	struct err                  ignored;
 
-	if (attack_answers(w->attack, &w->attack->client, w->attack->bomb, e) == 0 || w->attack->interrupt.count > 0)
+	int  r = attack_exec_start(&x, &a->client, &ask, e) == -1 || attack_exec_wait(&x, e) == -1 ? -1 : 0;
+	bool is_answered = r == 0 && x.result != NULL && x.result->cause != CAUSE_TIMEOUT;
+	if (r == 0 && x.result == NULL)
+		*e = x.why;
+	else if (r == 0)
+		err_set(e, E_STATE, "'true' does not end");
+	attack_exec_clear(&x);
+	if (is_answered || a->interrupt.count > 0 || client_call(&a->client, MSG_GET, &get, &reply, &ignored) == -1)
 		return;
-	if (client_call(&w->attack->client, MSG_GET, &ask, &reply, e) == 0) {
-		msg_clear(&reply);
-		trouble(w, "its own session is there and does not answer", e->text);
-	}
+	msg_clear(&reply);
+	trouble(w, "its own session is there and does not answer", e->text);
 }
 
 static int
