@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -191,6 +192,94 @@ project(struct report *r, const void *arg)
 	}
 }
 
+/* ---- bytes where a count of files would not see them ---- */
+
+static int
+open_plain(void)
+{
+	return open("/workspace/attack-bytes", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+}
+
+/* A length of a terabyte costs nothing; the blocks in it do. */
+static int
+open_sparse(void)
+{
+	int fd = open_plain();
+
+	return fd != -1 && ftruncate(fd, (off_t)1 << 40) == 0 ? fd : -1;
+}
+
+static int
+open_unlinked(void)
+{
+	int fd = open_plain();
+
+	unlink("/workspace/attack-bytes");
+	return fd;
+}
+
+static int
+open_nameless(void)
+{
+	return open("/workspace", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+}
+
+/* Every name is one more file to who counts names, and none to who counts blocks. */
+static int
+open_linked(void)
+{
+	char path[64];
+	int  fd = open_plain();
+
+	for (int i = 0; i < 64; i++) {
+		snprintf(path, sizeof(path), "/workspace/attack-link-%d", i);
+		(void)!link("/workspace/attack-bytes", path);
+	}
+	return fd;
+}
+
+static void
+remove_bytes(void)
+{
+	char path[64];
+
+	for (int i = 0; i < 64; i++) {
+		snprintf(path, sizeof(path), "/workspace/attack-link-%d", i);
+		unlink(path);
+	}
+	unlink("/workspace/attack-bytes");
+}
+
+/* Blocks with gaps between them, until the file system says no: were there more than it has? */
+static void
+hidden_bytes(struct report *r, const void *arg)
+{
+	enum { BLOCK = 64 << 10, GAP = 64 << 10, MOST = 256 << 20 };
+	static const char block[BLOCK] = { 1 };
+	int (*const *open_file)(void) = arg;
+	struct statvfs fs;
+	unsigned long  got = 0;
+
+	if (statvfs("/workspace", &fs) == -1 || fs.f_blocks * fs.f_frsize > MOST) {
+		skips(r, "the workspace is not bounded by its file system, or is too large to fill");
+		return;
+	}
+	int fd = (*open_file)();
+	while (fd != -1 && got <= MOST && pwrite(fd, block, BLOCK, (off_t)(got / BLOCK) * (BLOCK + GAP)) == BLOCK)
+		got += BLOCK;
+	int error = errno;
+	remove_bytes();
+	close(fd);
+	if (got > fs.f_blocks * fs.f_frsize)
+		works(r, "%lu bytes are in a workspace of %lu", got, (unsigned long)(fs.f_blocks * fs.f_frsize));
+	else
+		holds(r, "%lu bytes of %lu, then %s", got, (unsigned long)(fs.f_blocks * fs.f_frsize),
+		    strerrorname_np(error));
+}
+
+static int (*const sparse)(void) = open_sparse, (*const unlinked)(void) = open_unlinked,
+		   (*const nameless)(void) = open_nameless, (*const linked)(void) = open_linked;
+
 const struct attack limit_attacks[] = {
 	{ "limits.raised", "more of everything that a limit bounds", INSIDE, raised, NULL },
 	{ "limits.core", "the host's core handler, as root, fed by the attacker", INSIDE, cores, NULL },
@@ -201,6 +290,11 @@ const struct attack limit_attacks[] = {
 	{ "limits.pipe-size", "the kernel's memory in pipes", INSIDE, large_pipe, NULL },
 	{ "limits.huge-pages", "memory that the sandbox's limit does not count", INSIDE, huge_pages, NULL },
 	{ "limits.project", "a disk quota no longer counts", INSIDE, project, NULL },
+	{ "limits.sparse-file", "disk beyond the quota, in a file with holes", INSIDE, hidden_bytes, &sparse },
+	{ "limits.unlinked-file", "disk beyond the quota, in a file without a name", INSIDE, hidden_bytes, &unlinked },
+	{ "limits.nameless-file", "disk beyond the quota, in a file that never had one", INSIDE, hidden_bytes,
+	    &nameless },
+	{ "limits.linked-file", "disk beyond the quota, in a file with many names", INSIDE, hidden_bytes, &linked },
 	{ "limits.tmp-size", "the host's memory in files", INSIDE, tmp_size, NULL },
 	{ .name = NULL },
 };
