@@ -298,6 +298,7 @@ FLAG(set_stdin, send_stdin)
 FLAG(set_buffered, buffered)
 FLAG(set_force, force)
 FLAG(set_names_only, names_only)
+FLAG(set_attack, attack)
 
 /* ---- the tables ---- */
 
@@ -339,6 +340,11 @@ const struct opt rm_options[] = { { 'f', "force", NULL, "a session that is not t
 
 const struct opt ps_options[] = { { 0, "names", NULL, NULL, set_names_only }, /* for completion */
 	END_OF_TABLE };
+
+const struct opt doctor_options[] = {
+	{ 0, "attack", NULL, "attack throw-away sessions of the running boxd, and tell what held", set_attack },
+	END_OF_TABLE
+};
 
 /* ---- parsing ---- */
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "attack.h"
 #include "cmd.h"
 #include "probe.h"
 #include "render.h"
@@ -97,8 +98,8 @@ print_json(const struct args *a, const struct probe *probes, size_t n, const str
 	render_print_json(o);
 }
 
-int
-cmd_doctor(const struct args *a)
+static int
+examine(const struct args *a)
 {
 	size_t            n = probe_count();
 	struct probe     *probes = calloc(n, sizeof(*probes));
@@ -121,4 +122,10 @@ cmd_doctor(const struct args *a)
 		cmd_done(&c, &reply);
 	free(probes);
 	return walls.tier == TIER_NONE ? EXIT_REFUSED : EXIT_OK;
+}
+
+int
+cmd_doctor(const struct args *a)
+{
+	return a->attack ? attack_main(a) : examine(a);
 }

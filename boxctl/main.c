@@ -47,10 +47,11 @@ const struct cmd commands[] = {
 	{ "status", NULL, "", "what the daemon is doing", "  boxctl status\n", { common_options }, ANY, 0, 0,
 	    cmd_status },
 	{ "ping", NULL, "", "is the daemon alive", "  boxctl ping\n", { common_options }, ANY, 0, 0, cmd_ping },
-	{ "doctor", NULL, "", "what this machine allows, what is missing, and what to do about it",
+	{ "doctor", NULL, "[--attack]", "what this machine allows, what is missing, and what to do about it",
 	    "  boxctl doctor\n"
-	    "  sudo boxctl doctor -o json\n",
-	    { common_options }, ANY, 0, 0, cmd_doctor },
+	    "  sudo boxctl doctor -o json\n"
+	    "  sudo boxctl doctor --attack\n",
+	    { doctor_options, common_options }, ANY, 0, 0, cmd_doctor },
 	{ "help", NULL, "[COMMAND]", "explain boxctl or a command", "  boxctl help run\n", { common_options }, ANY, 0,
 	    1, cmd_help },
 	{ "version", NULL, "", "print the version", "  boxctl version\n", { common_options }, ANY, 0, 0, cmd_version },

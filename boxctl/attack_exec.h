@@ -1,0 +1,42 @@
+/*
+ * A command in a throw-away session, its output line by line.  Started and waited for apart, so that two can run on
+ * two connections at once.
+ */
+#ifndef BOXCTL_ATTACK_EXEC_H
+#define BOXCTL_ATTACK_EXEC_H
+
+#include "client.h"
+
+struct attack_exec {
+	struct client                *client; /* borrowed */
+	uint64_t                      call;
+	uint64_t                      until_ms; /* monotonic; then the daemon has lost it */
+	bool                          ended;
+	struct err                    why;     /* its text is empty when it has a result */
+	struct msg                    reply;   /* cleared by attack_exec_clear */
+	const struct msg_exec_result *result;  /* in reply; NULL when it failed */
+	struct buf                    line;    /* owned; of standard output, what has no end yet */
+	void (*on_line)(void *, const char *); /* NULL: output is counted and dropped */
+	void *on_line_arg;
+};
+
+struct attack_command {
+	const char  *session;
+	const char  *command; /* by sh -lc; or */
+	const char **argv;    /* NULL behind the last */
+	const void  *input;
+	size_t       input_n;
+	uint64_t     timeout_ms;
+};
+
+/* on_line and its argument are set before; -1: it did not begin. */
+int attack_exec_start(struct attack_exec *, struct client *, const struct attack_command *, struct err *);
+
+/* Take what has come, for at most so long; .ended tells the end.  -1: the connection is over, or a signal came. */
+int attack_exec_poll(struct attack_exec *, int wait_ms, struct err *);
+
+/* Until it has ended. */
+int  attack_exec_wait(struct attack_exec *, struct err *);
+void attack_exec_clear(struct attack_exec *);
+
+#endif

@@ -1,0 +1,76 @@
+#!/bin/sh
+# boxctl doctor --attack: its table, its JSON and its exit status follow what the attacks tell; its sessions never stay.
+. t/lib/boxd.sh
+mkdir "$D/bin"
+cp "$BUILD/boxctl" "$D/bin/" # box-attack is looked for beside it
+doctor() { timeout -k 5 120 "$D/bin/boxctl" --socket "$D/run/boxd.sock" doctor --attack "$@"; }
+
+is "$(doctor 2>"$D/err"; echo $?)" 125 "no box-attack: exit 125"
+like "$(cat "$D/err")" 'box-attack is neither in' "and it says where it looked"
+printf '#!/bin/sh\n' >"$D/bin/box-attack"
+is "$(doctor 2>"$D/err"; echo $?)" 125 "no boxd: exit 125"
+like "$(cat "$D/err")" 'is boxd running' "and a remedy"
+boxd_start
+
+# fake LIST-LINE... -- OUTPUT-LINE...: a box-attack that says this
+fake() {
+	{
+		echo '#!/bin/sh'
+		echo 'case " $* " in *" --list "*) cat <<"X"'
+		while [ "$1" != -- ]; do printf '%b\n' "$1"; shift; done
+		shift
+		printf 'X\nexit;;\nesac\n'
+		printf '%s\n' "$@"
+	} >"$D/bin/box-attack"
+}
+said() { doctor "$@" >"$D/out" 2>"$D/err"; echo $?; }
+
+fake 'inside\ta.one\tsomething bad' 'inside\ta.two\tsomething worse' -- 'printf "held\ta.one\tmount: EPERM\nskipped\ta.two\tno such thing\nend\t2\n"'
+is "$(said)" 0 "all held, one skipped: exit 0"
+like "$(cat "$D/out")" '^ATTACK +RESULT +DETAIL$' "a table"
+like "$(cat "$D/out")" '^a.one +held +mount: EPERM$' "with a row"
+like "$(cat "$D/out")" '^a.two +skipped +no such thing$' "and what was skipped"
+like "$(cat "$D/out")" '^5 attacks?: 4 held, 0 open, 1 skipped$' "and a sum, boxctl's own three among them"
+unlike "$(cat "$D/out" "$D/err")" "$(printf '\033')" "no colour and no progress off a terminal"
+
+fake 'inside\ta.one\tsomething bad' -- 'printf "open\ta.one\tmount: worked\nend\t1\n"; exit 1'
+is "$(said)" 1 "one open: exit 1"
+like "$(cat "$D/out")" '^a.one +open +mount: worked$' "its row"
+like "$(cat "$D/out")" '^open: a.one: something bad$' "and what it means"
+is "$(said -o json)" 1 "as JSON: exit 1"
+is "$(perl -MJSON::PP -e 'local $/; my $j = decode_json(<STDIN>); my ($r) = grep { $_->{name} eq "a.one" } @{$j->{attacks}}; print join "|", @$r{qw(result detail means)}, $j->{open}, $j->{isolation}{tier} ne ""' <"$D/out")" \
+	'open|mount: worked|something bad|1|1' "every field"
+
+# a suite that does not come to its end is no success
+fake 'inside\ta.one\tbad' -- 'printf "held\ta.one\tx\nend\t7\n"'
+is "$(said)" 1 "fewer rows than it tells: exit 1"
+like "$(cat "$D/out")" '^suite +open +box-attack ended with 0 and told of 1 attacks of 7' "and why"
+fake 'inside\ta.one\tbad' -- 'printf "held\ta.one\tx\n"; kill -9 $$'
+is "$(said)" 1 "a suite that is killed: exit 1"
+like "$(cat "$D/out")" '^suite +open ' "and a row for it"
+fake 'inside\ta.one\tbad' -- 'echo what is this; printf "held\ta.one\t\033[31mred\033[0m\nend\t1\n"'
+is "$(said)" 0 "lines that are no rows are passed over"
+unlike "$(cat "$D/out")" "$(printf '\033')" "and what is not for a terminal is escaped"
+
+# alone, bombs, and the neighbour
+fake 'alone\tb.alone\tbad' 'bomb\tb.bomb\tbad' 'share\tb.share\tbad' -- 'case "$*" in *b.share*) printf "held\tb.share\tall\nend\t1\n" ;; *b.alone*) printf "held\tb.alone\tx\nend\t1\n" ;; *b.bomb*) sleep 0.3 ;; *) printf "end\t0\n" ;; esac'
+is "$(said)" 0 "one alone and one bomb: exit 0"
+like "$(cat "$D/out")" '^b.alone +held' "the one that runs alone"
+like "$(cat "$D/out")" '^b.bomb +held +the neighbour answered [1-9]' "the bomb, and how often the neighbour answered"
+fake 'bomb\tb.bomb\tbad' 'share\tb.share\tbad' -- 'case "$*" in *b.share*) printf "open\tb.share\tno inotify\nend\t1\n"; exit 1 ;; *b.bomb*) sleep 0.3 ;; *) printf "end\t0\n" ;; esac'
+is "$(said)" 1 "a neighbour that has less: exit 1"
+like "$(cat "$D/out")" '^b.bomb +open +the neighbour has less: b.share.*no inotify' "and what it lacks"
+is "$(boxctl ps --names)" "" "no session is left by any of these"
+
+# a signal
+fake 'inside\ta.one\tbad' -- 'sleep 60'
+timeout -k 5 120 "$D/bin/boxctl" --socket "$D/run/boxd.sock" doctor --attack >"$D/out" 2>"$D/err" &
+pid=$!
+in_session() { boxctl ps | grep -qE '^attack-[0-9a-f]{16} +ready +[^ ]+ +[^ ]+ +1 '; }
+eventually in_session
+kill -TERM $pid # timeout passes it on
+wait $pid
+is $? 143 "SIGTERM: 128 and its number"
+is "$(boxctl ps --names)" "" "and its sessions are gone"
+is "$(ls -d /dev/shm/boxd-attack-* 2>/dev/null)" "" "and its shared memory"
+done_testing
