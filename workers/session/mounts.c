@@ -217,28 +217,32 @@ open_again(const struct mount_entry *en, struct err *e)
 	return fd_take(&fd);
 }
 
-static int
-tree_of(const struct mount_entry *en, struct err *e)
+int
+mounts_detach(struct mounts *m, struct err *e)
 {
-	if (en->tree >= 0)
-		return fcntl(en->tree, F_DUPFD_CLOEXEC, 0);
-	AUTO_FD int fd = open_again(en, e);
-	if (fd == -1)
-		return -1;
-	int tree = tree_copy(fd, "", true, attributes(en));
-	return tree == -1 ? err_sys(e, "mount %s", en->real) : tree;
+	for (size_t i = 0; i < m->n; i++) {
+		struct mount_entry *en = &m->v[i];
+
+		if (en->tree >= 0)
+			continue;
+		AUTO_FD int fd = open_again(en, e);
+		if (fd == -1)
+			return -1;
+		if ((en->tree = tree_copy(fd, "", true, attributes(en))) == -1)
+			return err_sys(e, "mount %s", en->real);
+	}
+	return 0;
 }
 
 int
 mounts_put(const struct mounts *m, struct err *e)
 {
 	for (size_t i = 0; i < m->n; i++) {
-		AUTO_FD int tree = tree_of(&m->v[i], e);
-		AUTO_FD int at = tree == -1 ? -1 : place_make(m->v[i].at, m->v[i].is_file, e);
+		AUTO_FD int at = place_make(m->v[i].at, m->v[i].is_file, e);
 
 		if (at == -1)
 			return -1;
-		if (sys_move_mount(tree, "", at, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == -1)
+		if (sys_move_mount(m->v[i].tree, "", at, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == -1)
 			return err_sys(e, "mount %s on %s", m->v[i].real, m->v[i].at);
 	}
 	return 0;

@@ -40,6 +40,9 @@ int mounts_reopen(struct mounts *, const struct msg_worker_start *, struct err *
 
 void mounts_clear(struct mounts *);
 
+/* In the child, while it still sees the host: make what the worker could not. */
+int mounts_detach(struct mounts *, struct err *);
+
 /* In the child, whose root is its current directory: put them in their places. */
 int mounts_put(const struct mounts *, struct err *);
 
