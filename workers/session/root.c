@@ -31,7 +31,9 @@ const char *const root_host_view[] = {
 	"/lib64",
 	"/libx32",
 	"/etc/alternatives",
-	"/etc/ssl",
+	"/etc/ssl/certs", /* and never /etc/ssl/private */
+	"/etc/pki/tls/certs",
+	"/etc/pki/ca-trust/extracted",
 	"/etc/ld.so.cache",
 	NULL,
 };
