@@ -3,6 +3,7 @@
 . t/lib/boxd.sh
 [ "$(id -u)" = 0 ] || plan skip_all "making setuid files, devices and mounts needs root"
 boxd_start
+field() { boxctl inspect "$1" -o json | sed -n "s/^ *\"$2\": \"\{0,1\}\([^\",]*\).*/\1/p" | head -n 1; }
 in_box() { timeout -k 5 60 "$BUILD/boxctl" --socket "$D/run/boxd.sock" exec s -t 30 "$@" 2>&1; }
 mkdir "$D/w" "$D/ro" "$D/w/sub" "$D/rootdir"
 chown 1234:2345 "$D/w"
@@ -41,7 +42,7 @@ like "$(in_box -c 'mount -o remount,rw /ro; mount --bind /workspace /ro; umount 
 like "$(in_box -c 'ln /ro/f /workspace/f')" 'cross-device|Invalid' "no hard link crosses mounts"
 is "$(in_box -c 'ls /workspace/.. | tr "\n" " "; ls -d /workspace/../../../../../root/.ssh 2>/dev/null')" "$(in_box -c 'ls / | tr "\n" " "')" ".. leads to the sandbox's own root"
 unlike "$(in_box -- cat /proc/self/mountinfo)" "$D/run|$D/state/[^r]" "the host's paths that are told are those that were mounted"
-worker=$(boxctl inspect s -o json | jq .worker_pid)
+worker=$(field s worker_pid)
 like "$(grep CapEff "/proc/$worker/status")" '0000000000000021$' "the worker has given up what building needs"
 umount "$D/w/sub"
 boxctl rm s >/dev/null
