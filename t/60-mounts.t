@@ -78,6 +78,19 @@ worker=$(field e worker_pid)
 vanish "$worker"
 is "$(in_box e -c 'cat made')" a "after a worker's crash the mounts are there"
 unlike "$(cat "$D/log")" 'workspace is not found again' "and the new worker has found the directory"
+
+# a whole state of long paths is not too long for the next daemon
+long=$(printf '%0200d' 0)
+mkdir -p "$D/$long/$long/$long/$long"
+set --
+for i in $(seq 60); do
+	set -- "$@" --mount "$D/$long/$long/$long/$long:/m/$long/$long/$long/$i:ro"
+done
+boxctl create --name long "$@" >/dev/null
+ok "sixty mounts with long paths"
+vanish "$BOXD_PID"
+boxd_start
+is "$(in_box long -c "ls -d /m/$long/$long/$long/* | wc -l" | tr -d ' ')" 60 "outlive the daemon"
 mv "$D/work" "$D/work2"
 vanish "$(field e worker_pid)"
 is "$(in_box e -c 'cat made')" a "also when it was moved"
