@@ -23,6 +23,7 @@ is "$(in_box w -c "ln -sf /bin/true /etc/alternatives/$mark && echo x >/etc/ssl/
 	"the rest of /etc"
 is "$(in_box w -c "mkdir -p /var/lib/x /opt/x /srv && touch /run/x && ls -d /var/lib/x /opt/x /srv /run/x | wc -l" | tr -d ' ')" 4 "/var, /opt, /srv and /run"
 is "$(in_box w -c 'ls -A /proc/acpi /proc/scsi 2>/dev/null | grep -v :')" "" "what is masked in /proc stays empty"
+is "$(in_box w -c 'ls -d /usr/local/etc /etc/ssl/private /etc/shadow 2>/dev/null')" "" "places where only root may read are not there"
 like "$(in_box w -c 'touch /dev/x')" 'Read-only' "/dev is no part of it"
 like "$(in_box w -c 'echo x >/proc/sys/kernel/hostname')" 'Read-only|denied' "nor is /proc"
 if command -v python3 >/dev/null; then
