@@ -199,7 +199,7 @@ copy_file(const char *path, struct err *e)
 	AUTO_FD int from = open(path, O_RDONLY | O_CLOEXEC);
 	AUTO_FD int to = from == -1 ? -1 : open(path + 1, O_WRONLY | O_TRUNC | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
 	char        bytes[16384];
-	ssize_t     n;
+	ssize_t     n = 0;
 
 	if (from == -1)
 		return 0; /* the host has none */
