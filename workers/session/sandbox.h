@@ -33,10 +33,10 @@ struct sandbox_plan {
 	uint64_t             workspace_mb;
 	uint64_t             inodes;
 	const struct layers *layers;
-	const struct mounts *mounts;
 	uint64_t             nofile;   /* of one process of a command; 0: no limit of its own */
 	uint64_t             fsize_mb; /* of one file; 0: none */
 	bool                 landlock; /* init shall restrict itself */
+	struct mounts       *mounts;
 	uint64_t             nproc; /* where no cgroup limits processes, a resource limit does; else 0 */
 };
 
