@@ -34,6 +34,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "explain.h"
 #include "fd.h"
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -281,13 +282,11 @@ failed_clone(struct spawn_failure *f, int code, bool in_cgroup)
 static pid_t
 failed_child(struct spawn_failure *f, const struct spawn *s, const struct spawn_report *r)
 {
-	const char *on = strcmp(r->step, "exec") == 0      ? s->argv[0]
-			 : strcmp(r->step, "workdir") == 0 ? s->workdir
-							   : NULL;
-
 	errno = r->err;
-	if (on != NULL)
-		err_sys(&f->why, "%s %s", r->step, on);
+	if (strcmp(r->step, "exec") == 0)
+		explain_exec(&f->why, s);
+	else if (strcmp(r->step, "workdir") == 0)
+		err_sys(&f->why, "workdir %s", s->workdir);
 	else
 		err_sys(&f->why, "%s", r->step);
 	return failed(f, CAUSE_SPAWN, r->err == ENOENT ? NOT_FOUND : CANNOT_RUN);
