@@ -37,8 +37,11 @@ is "$(cat "$dir/memory.max")" $((24 << 20)) "memory.max is set"
 is "$(cat "$dir/memory.swap.max" 2>/dev/null || echo 0)" 0 "no swap"
 is "$(cat "$dir/pids.max")" 21 "pids.max is set, with one for init"
 is "$(cat "$dir/cpu.max")" "200000 100000" "cpu.max is set"
-is "$(cat "$dir/cgroup.procs")" "$(boxctl inspect s -o json | sed -n 's/.*"init_pid": \([0-9]*\).*/\1/p')" \
-	"only init is in the session's own cgroup"
+is "$(cat "$dir/cgroup.procs")" "" "nobody is in the session's own cgroup"
+is "$(cat "$dir/init/cgroup.procs")" "$(boxctl inspect s -o json | sed -n 's/.*"init_pid": \([0-9]*\).*/\1/p')" \
+	"only init is in its leaf"
+is "$(cat "$dir/x0/memory.oom.group")" 1 "a command that runs out of memory goes as a whole"
+unlike "$(boxctl exec s -- cat /proc/self/cgroup)" '\.\.|boxd-' "the session's cgroup is the root of what is seen inside"
 boxctl create --name slow --cpus 0.2 >/dev/null
 boxctl exec slow -t 0.5 -c 'while :; do :; done' 2>/dev/null
 is "$(awk '/nr_throttled/ { print ($2 > 0) }' "$(cgroup_of slow)/cpu.stat")" 1 "a busy command is throttled"
@@ -75,7 +78,7 @@ mkdir $tree/slice
 boxd_config "cgroup_dir = $tree/slice" "spare_sandboxes = 0"
 boxd_start
 like "$(boxctl status)" 'limits: +memory by cgroup v2, pids by cgroup v2$' "without the cpu controller: told"
-like "$(boxctl status)" 'cpu limit: ' "without the cpu controller: said to be missing"
+like "$(boxctl status)" 'cgroup.cpu: ' "without the cpu controller: said to be missing"
 is "$(boxctl run -- echo hello)" hello "without the cpu controller: a command runs"
 json=$(boxctl run --memory 24 -o json -- perl -e "$hog" 2>/dev/null)
 like "$json" '"cause": "memory"' "without the cpu controller: the other limits hold"
