@@ -128,7 +128,9 @@ slot_make(const struct cgroup *c, size_t i, struct cgroup_slot *s, struct err *e
 	int r = slot_is_whole(c, s) ? 0 : err_sys(e, "open the command's cgroups");
 	if (r == 0 && s->dir >= 0) {
 		cgroup_write(s->dir, "memory.oom.group", "1");
-		r = cgroup_give_to_init(c, s->dir, e);
+		r = cgroup_give_to_init(c, s->dir, "cgroup.procs", e);
+		if (r == 0)
+			r = cgroup_give_to_init(c, s->dir, "cgroup.kill", e);
 	}
 	if (r == -1)
 		slot_close(s);
