@@ -24,6 +24,7 @@ static const char *const directories[] = {
 	"etc",
 	"etc/alternatives",
 	"dev",
+	"dev/mqueue",
 	"dev/pts",
 	"dev/shm",
 	"home",

@@ -47,9 +47,8 @@ like "$(in_box w -c 'mkdir /many; i=0; while [ $i -lt 2500 ]; do : >/many/$i || 
 in_box w -c 'rm -rf /many' >/dev/null
 mounts=$(in_box w -- cat /proc/self/mounts)
 is "$(printf '%s\n' "$mounts" | awk '$3 == "overlay" { o = "," $4 "," } $3 == "overlay" && (o !~ /,nosuid,/ || o !~ /,nodev,/) { print $2 }')" "" "all of it is nosuid and nodev"
-like "$(in_box w -c 'mknod /n c 1 3; mknod /usr/n b 8 0')" 'not permitted' "and takes no device nodes"
-is "$(in_box w -c 'cp /usr/bin/id /id && chmod 6755 /id && /id -u && grep -h ^CapEff /proc/self/status')" "0
-CapEff:	0000000000000000" "setuid gives nothing"
+like "$(in_box w -c 'mknod /n c 1 3; mknod /usr/n b 8 0')" 'not permitted|denied' "and takes no device nodes"
+like "$(in_box w -c 'cp /usr/bin/id /id; chmod 6755 /id')" 'not permitted' "no file can be made setuid"
 
 like "$(boxctl create --name w 2>&1)" 'already exists with read_only_rootfs=false, not true' "it is a part of the spec"
 boxctl rm w >/dev/null
