@@ -35,6 +35,7 @@
 #define LIM_PIDS_MIN 4 /* init, a shell, and a pipeline of two */
 #define LIM_CPUS 1024
 #define LIM_DISK_MB (1UL << 24)
+#define LIM_TEMPLATES 16 /* empty file systems kept to copy, one per size asked for; under a megabyte each */
 #define LIM_IDLE_SEC (30UL * 86400)
 #define LIM_SESSIONS 5000      /* 65536 uids each still fit 32 bits, and three descriptors each 20000 */
 #define LIM_EXECS 1024         /* running commands of one session */

@@ -18,6 +18,7 @@ typedef char           conf_PATH[LIM_PATH + 1];
 typedef bool           conf_BOOL;
 typedef enum log_level conf_LEVEL;
 typedef enum tier      conf_TIER;
+typedef enum backend   conf_BACKEND;
 
 struct config {
 #define CONF(K, name, least, most, dflt, help) conf_##K name;

@@ -120,12 +120,22 @@ find_libexec(struct dirs *d, struct err *e)
 	    e, E_SYS, "box-session is neither in %s nor in %s: build or install all of boxd", self, d->libexec);
 }
 
-int
-dirs_open(struct dirs *d, const struct config *c, struct err *e)
+static int
+open_below(const struct dirs *d, const char *name, struct err *e)
 {
 	char path[PATH_MAX + 16];
 
-	*d = (struct dirs){ .lock = -1, .sessions = -1, .skeleton = -1 };
+	snprintf(path, sizeof(path), "%s/%s", d->state, name);
+	if (make_path(path, 0700, e) == -1)
+		return -1;
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd == -1 ? err_sys(e, "open %s", path) : fd;
+}
+
+int
+dirs_open(struct dirs *d, const struct config *c, struct err *e)
+{
+	*d = (struct dirs){ .lock = -1, .sessions = -1, .templates = -1, .skeleton = -1 };
 	if (choose(d->state, c->state_dir, "/var/lib/boxd", "XDG_STATE_HOME", ".local/state/boxd", e) == -1)
 		return err_prefix(e, "state_dir");
 	if (choose(d->runtime, c->runtime_dir, "/run/boxd", "XDG_RUNTIME_DIR", ".local/state/boxd/run", e) == -1)
@@ -136,19 +146,17 @@ dirs_open(struct dirs *d, const struct config *c, struct err *e)
 	snprintf(d->empty, sizeof(d->empty), "%.4000s/empty", d->runtime);
 	if (make_path(d->runtime, 0755, e) == -1 || make_path(d->empty, 0555, e) == -1)
 		return -1;
-	snprintf(path, sizeof(path), "%s/sessions", d->state);
-	if (make_path(path, 0700, e) == -1)
+	if ((d->sessions = open_below(d, "sessions", e)) == -1)
 		return -1;
-	d->sessions = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (d->sessions == -1)
-		return err_sys(e, "open %s", path);
-	return 0;
+	d->templates = open_below(d, "templates", e);
+	return d->templates == -1 ? -1 : 0;
 }
 
 void
 dirs_close(struct dirs *d)
 {
 	fd_close(&d->sessions);
+	fd_close(&d->templates);
 	fd_close(&d->skeleton);
 	fd_close(&d->lock);
 }

@@ -62,6 +62,9 @@ enum { INIT = 1, PRIO_OF_USER = 2, IOPRIO_OF_USER = 3 };
 /* Typing into somebody else's terminal. */
 static const unsigned long terminals[] = { TIOCSTI, 0x541C /* TIOCLINUX */ };
 
+/* A subvolume made inside a btrfs workspace would be outside its quota: SNAP_CREATE, SUBVOL_CREATE, and their _V2. */
+static const unsigned long subvolumes[] = { 0x50009401, 0x5000940E, 0x50009417, 0x50009418 };
+
 /* The others reach drivers, hypervisors and hardware, not networks.  Above the last: refused as a range. */
 static const int families[] = { AF_UNIX, AF_INET, AF_INET6, AF_NETLINK };
 
@@ -125,6 +128,9 @@ add_rules(scmp_filter_ctx f)
 	for (size_t i = 0; i < COUNT(terminals) && r == 0; i++)
 		r = seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
 		    SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffffUL, terminals[i]));
+	for (size_t i = 0; i < COUNT(subvolumes) && r == 0; i++)
+		r = seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
+		    SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffffUL, subvolumes[i]));
 	if (r == 0)
 		r = add_families(f, SCMP_SYS(socket));
 	return r == 0 ? add_families(f, SCMP_SYS(socketpair)) : r;

@@ -33,6 +33,8 @@ struct session {
 	struct msg_cgroups cgroups;         /* where its cgroups are */
 	char              *cgroup_paths[4]; /* owned; of an adopted one, for the above */
 	bool               spare;           /* built ahead, not claimed yet */
+	bool               sweeping;        /* CLOSING: its worker is gone, a new one removes what that could not */
+	uint64_t           killed;          /* by then */
 	uint64_t           claim_id;        /* the CLAIM that makes it READY, or 0 */
 	char               why[ERR_TEXT];   /* CLOSING: the reason */
 };

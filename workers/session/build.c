@@ -128,6 +128,9 @@ build_start(struct worker *w, struct msg *m, struct err *e)
 	if (cgroup_make(&w->cgroup, s, e) == -1)
 		return -1;
 	w->about.cgroups = w->cgroup.base;
+	if (disk_make(&w->disk, s, e) == -1)
+		return -1;
+	w->about.disk = w->disk.told;
 	if ((listener = control_socket(e)) == -1 || chan_pair(ends, e) == -1)
 		return -1;
 	ours = ends[0];
@@ -139,6 +142,7 @@ build_start(struct worker *w, struct msg *m, struct err *e)
 		.skeleton = s->skeleton,
 		.root_tree = root_tree,
 		.dev_tree = dev_tree,
+		.workspace_tree = w->disk.tree,
 		.init = s->init,
 		.filter = s->filter,
 		.listener = listener,
@@ -153,6 +157,7 @@ build_start(struct worker *w, struct msg *m, struct err *e)
 	};
 	if (sandbox_start(&w->box, &plan, e) == -1)
 		return -1;
+	disk_handed_over(&w->disk);
 	watch_init(w);
 	expect_ready(w, BUILDING);
 	return connect_down(w, &ours, e);
@@ -218,6 +223,8 @@ find_init(struct worker *w, struct err *e)
 		w->about.init_pid = s->init_pid;
 		w->about.init_start = s->init_start;
 		w->about.build_us = s->build_us;
+		r = disk_remember(&w->disk, &s->disk, e);
+		w->about.disk = w->disk.told;
 		w->box.pid = (pid_t)s->init_pid;
 		w->box.pidfd = s->init_pid > 0 ? sys_pidfd_open(w->box.pid) : -1;
 		/* opened first, looked at second: a recycled pid is seen here */

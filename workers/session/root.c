@@ -105,8 +105,10 @@ static int
 mount_writable(const struct sandbox_plan *p, struct err *e)
 {
 	if (mount_tmpfs("tmp", 0, "1777", p->tmp_mb, p->inodes, e) == -1 ||
-	    mount_tmpfs("home", 0, "0755", p->tmp_mb, p->inodes, e) == -1 ||
-	    mount_tmpfs("workspace", 0, "0755", p->workspace_mb, p->inodes, e) == -1)
+	    mount_tmpfs("home", 0, "0755", p->tmp_mb, p->inodes, e) == -1)
+		return -1;
+	if (p->workspace_tree >= 0 ? tree_put(p->workspace_tree, "workspace", e) == -1
+				   : mount_tmpfs("workspace", 0, "0755", p->workspace_mb, p->inodes, e) == -1)
 		return -1;
 	return mount_tmpfs("dev/shm", MS_NOEXEC, "1777", p->tmp_mb, p->inodes, e);
 }

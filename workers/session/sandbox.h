@@ -17,10 +17,11 @@ struct sandbox_plan {
 	int            skeleton;  /* the root's template directory */
 	int            root_tree; /* as root: a detached mount of it, and of its /dev; else -1 */
 	int            dev_tree;
-	int            init;     /* box-init */
-	int            filter;   /* seccomp program for commands */
-	int            listener; /* bound socket that init shall listen on */
-	int            control;  /* init's end of its first channel */
+	int            workspace_tree; /* a detached mount of the workspace; -1: a tmpfs is mounted inside */
+	int            init;           /* box-init */
+	int            filter;         /* seccomp program for commands */
+	int            listener;       /* bound socket that init shall listen on */
+	int            control;        /* init's end of its first channel */
 	struct cgroup *cgroup;
 	uint32_t       uid_base;
 	uint32_t       uid_count; /* 1: our own uid is all there is */

@@ -41,6 +41,24 @@ sys_mount_setattr(int dir, const char *path, unsigned flags, struct mount_attr *
 }
 
 static inline int
+sys_fsopen(const char *type)
+{
+	return (int)syscall(SYS_fsopen, type, FSOPEN_CLOEXEC);
+}
+
+static inline int
+sys_fsconfig(int fs, unsigned command, const char *key, const char *value)
+{
+	return (int)syscall(SYS_fsconfig, fs, command, key, value, 0);
+}
+
+static inline int
+sys_fsmount(int fs, unsigned attributes)
+{
+	return (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, attributes);
+}
+
+static inline int
 sys_pidfd_open(pid_t pid)
 {
 	return (int)syscall(SYS_pidfd_open, pid, 0);

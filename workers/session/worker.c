@@ -42,7 +42,7 @@ on_worker_start(struct worker *w, struct msg *m, struct err *e)
 		.uid_count = s->uid_count,
 		.created_ms = s->created_ms,
 	};
-	msg_defaults(MSG_DISK, &w->about.disk);
+	w->about.disk = w->disk.told;
 	if (kept_set(&w->spec_kept, MSG_SPEC, &w->about.spec, e) == -1)
 		return -1;
 	return begin[s->work](w, m, e);
@@ -193,6 +193,7 @@ worker_open(struct worker *w, struct ev_loop *loop)
 
 	*w = (struct worker){ .loop = loop, .box = { .pidfd = -1 } };
 	LIST_INIT(&w->execs);
+	disk_init(&w->disk);
 	w->up = link_open(loop, SUPERVISOR_FD, FROM_SUPERVISOR, &up_ops, w, &e);
 	if (w->up == NULL) {
 		log_error("%s", e.text);
@@ -213,6 +214,7 @@ worker_close(struct worker *w)
 	link_close(&w->up);
 	fd_close(&w->box.pidfd);
 	kept_clear(&w->spec_kept);
+	disk_clear(&w->disk);
 	if (w->has_cgroup)
 		cgroup_clear(&w->cgroup);
 }

@@ -16,6 +16,7 @@
 #include <sys/queue.h>
 
 #include "cgroup.h"
+#include "disk.h"
 #include "kept.h"
 #include "link.h"
 #include "sandbox.h"
@@ -32,6 +33,7 @@ struct worker {
 	struct sandbox    box;  /* pid 0 without */
 	struct cgroup     cgroup;
 	bool              has_cgroup;
+	struct disk       disk;
 	uint64_t          started_us; /* for build_us */
 	ev_timer          deadline;   /* runs while BUILDING, ATTACHING */
 	ev_timer          retry;      /* runs while the cgroups will not go */
