@@ -19,6 +19,7 @@
 #include "disk.h"
 #include "kept.h"
 #include "link.h"
+#include "mounts.h"
 #include "sandbox.h"
 
 enum worker_state { WAITING, BUILDING, ATTACHING, READY, BROKEN, CLOSING, CLOSED, WORKER_STATES };
@@ -34,6 +35,7 @@ struct worker {
 	struct cgroup     cgroup;
 	bool              has_cgroup;
 	struct disk       disk;
+	struct mounts     mounts;
 	uint64_t          started_us; /* for build_us */
 	ev_timer          deadline;   /* runs while BUILDING, ATTACHING */
 	ev_timer          retry;      /* runs while the cgroups will not go */

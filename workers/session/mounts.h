@@ -1,0 +1,52 @@
+/*
+ * What of the host a sandbox gets to see at a place of its own: spec.host_path at
+ * spec.mount_path, and spec.extra_mounts.
+ */
+#ifndef SESSION_MOUNTS_H
+#define SESSION_MOUNTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "err.h"
+#include "msg.h"
+
+struct mount_entry {
+	char  at[LIM_PATH + 1]; /* where inside; normal */
+	int   fd;               /* owned; O_PATH of the host's directory or file, checked */
+	int   tree;             /* owned; a detached mount of it; -1: the child makes it, an ordinary user's worker cannot */
+	bool  is_file;
+	bool  read_only;
+	char *real; /* owned; the path that was checked */
+};
+
+struct mounts {
+	int                 workspace; /* owned; O_PATH of spec.host_path, checked; -1: the workspace is private */
+	struct mount_entry *v;         /* owned; parents before what is mounted below them; gone once the child has them */
+	size_t              n;
+};
+
+/* Empty, as before any spec. */
+void mounts_init(struct mounts *);
+
+/* In the worker: check every path of the spec and make what the child only has to put in its place. */
+int mounts_prepare(struct mounts *, const struct msg_worker_start *, struct err *);
+
+/* The child has been started: only the workspace is kept. */
+void mounts_prepared(struct mounts *);
+
+/* In a worker that takes over: find the workspace's directory again.  A failure is told, and not fatal. */
+int mounts_reopen(struct mounts *, const struct msg_worker_start *, struct err *);
+
+void mounts_clear(struct mounts *);
+
+/* In the child, whose root is its current directory: put them in their places. */
+int mounts_put(const struct mounts *, struct err *);
+
+/* Where the workspace is inside, and where a command starts that names no directory. */
+const char *mounts_workdir(const struct msg_spec *);
+
+/* Is the workspace the session's own, and not a directory of the host? */
+bool mounts_private(const struct msg_spec *);
+
+#endif
