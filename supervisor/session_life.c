@@ -102,6 +102,7 @@ fill_start(const struct session *s, enum work work, struct msg_worker_start *sta
 	start->created_ms = s->created_ms;
 	start->tmp_mb = s->house->config->tmp_mb;
 	start->inodes = s->house->config->inodes;
+	start->entries = s->house->config->workspace_entries;
 	start->backend = policy_backend(&s->spec, s->house->config);
 	if (work == WORK_BUILD) {
 		start->templates = s->house->dirs->templates;

@@ -14,7 +14,7 @@
 struct mount_entry {
 	char  at[LIM_PATH + 1]; /* where inside; normal */
 	int   fd;               /* owned; O_PATH of the host's directory or file, checked */
-	int   tree;             /* owned; a detached mount of it; -1: the child makes it, an ordinary user's worker cannot */
+	int   tree; /* owned; a detached mount of it; -1: the child makes it, an ordinary user's worker cannot */
 	bool  is_file;
 	bool  read_only;
 	char *real; /* owned; the path that was checked */
@@ -22,7 +22,7 @@ struct mount_entry {
 
 struct mounts {
 	int                 workspace; /* owned; O_PATH of spec.host_path, checked; -1: the workspace is private */
-	struct mount_entry *v;         /* owned; parents before what is mounted below them; gone once the child has them */
+	struct mount_entry *v; /* owned; parents before what is mounted below them; gone once the child has them */
 	size_t              n;
 };
 

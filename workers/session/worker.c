@@ -83,6 +83,12 @@ on_close(struct worker *w, struct msg *m, struct err *e)
 }
 
 static int
+on_exec(struct worker *w, struct msg *m, struct err *e)
+{
+	return w->watch != NULL ? watch_before(w->watch, m, e) : exec_start(w, m, e);
+}
+
+static int
 on_output(struct worker *w, struct msg *m, struct err *e)
 {
 	return exec_output(w, m->body, e);
@@ -111,7 +117,7 @@ static const struct {
 	[MSG_INIT_READY] = { on_init_ready, IN(BUILDING), true },
 	[MSG_INIT_FAILED] = { on_init_failed, IN(BUILDING), true },
 	[MSG_CLAIM] = { on_claim, IN(READY), false },
-	[MSG_EXEC] = { exec_start, IN(READY), false },
+	[MSG_EXEC] = { on_exec, IN(READY), false },
 	[MSG_CANCEL] = { exec_cancel, IN(READY), false },
 	[MSG_OUTPUT] = { on_output, IN(READY), false },
 	[MSG_OUTPUT_ACK] = { on_output_ack, IN(READY), false },
@@ -207,6 +213,7 @@ worker_close(struct worker *w)
 	struct err why = { .code = E_SHUTDOWN };
 
 	exec_fail_all(w, &why);
+	watch_close(&w->watch);
 	ev_timer_stop(w->loop, &w->deadline);
 	ev_timer_stop(w->loop, &w->retry);
 	ev_io_stop(w->loop, &w->init_exit);

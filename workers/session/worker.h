@@ -21,6 +21,7 @@
 #include "link.h"
 #include "mounts.h"
 #include "sandbox.h"
+#include "watch.h"
 
 enum worker_state { WAITING, BUILDING, ATTACHING, READY, BROKEN, CLOSING, CLOSED, WORKER_STATES };
 
@@ -36,6 +37,7 @@ struct worker {
 	bool              has_cgroup;
 	struct disk       disk;
 	struct mounts     mounts;
+	struct watch     *watch;      /* owned; NULL unless the workspace has a quota that no kernel keeps */
 	uint64_t          started_us; /* for build_us */
 	ev_timer          deadline;   /* runs while BUILDING, ATTACHING */
 	ev_timer          retry;      /* runs while the cgroups will not go */
@@ -83,6 +85,11 @@ void exec_result(struct worker *, struct msg *);
 int  exec_output(struct worker *, const struct msg_output *, struct err *);
 int  exec_ack(struct worker *, const struct msg_output_ack *, struct err *);
 int  exec_detach(struct worker *, const struct msg_detach *, struct err *);
+bool exec_running(const struct worker *);
+
+/* The quota of the workspace: kill every command for it; a result that waited for its measure. */
+void exec_kill_all(struct worker *, const struct err *why);
+void exec_measured(struct worker *, uint64_t id, const struct err *over);
 void exec_fail_all(struct worker *, const struct err *);
 
 /* ---- caps.c ---- */
