@@ -35,12 +35,14 @@
 #define LIM_PIDS_MIN 4 /* init, a shell, and a pipeline of two */
 #define LIM_CPUS 1024
 #define LIM_DISK_MB (1UL << 24)
-#define LIM_TEMPLATES 16 /* empty file systems kept to copy, one per size asked for; under a megabyte each */
+#define LIM_TEMPLATES 16      /* empty file systems kept to copy, one per size asked for; under a megabyte each */
 #define LIM_ENTRIES 1000000UL /* files in a host path with a quota, at most: each is looked at by every scan */
 #define LIM_IDLE_SEC (30UL * 86400)
 #define LIM_SESSIONS 5000      /* 65536 uids each still fit 32 bits, and three descriptors each 20000 */
 #define LIM_EXECS 1024         /* running commands of one session */
 #define LIM_MOUNTS 64          /* extra_mounts; LangBot mounts one per skill */
+#define LIM_PATH_RULES 1024    /* for host paths: a full mounts.allow, a full mounts.block, and our own */
+#define LIM_LINKS 40           /* symlinks on the way of a host path, as the kernel has it */
 #define LIM_REQUIRE 32         /* walls that can be required; there are fewer */
 #define LIM_PROCESSES 256      /* managed processes of one session, ended ones included */
 #define LIM_PREVIEW (16 * KIB) /* of a process's stderr: 4000 characters of up to four bytes */
@@ -56,11 +58,16 @@
 #define LIM_STALL_SEC 30.0      /* output waits and the client takes not one byte */
 
 /* Watching a workspace on the host */
-#define LIM_SCAN_DEPTH 256     /* directories below directories: a descriptor and a buffer each; deeper counts as too much */
-#define LIM_SCAN_OPEN 100000   /* descriptors and mappings looked at for files without a name; far more than a pids limit lets be */
-#define LIM_SCAN_REST 4        /* a scan's own time, so often, is waited before the next: a fifth of a cpu at most */
-#define LIM_SCAN_MIN_SEC 0.1   /* between two scans, however fast */
-#define LIM_SCAN_MAX_SEC 10.0  /* and however slow */
+#define LIM_SCAN_DEPTH \
+	256 /* directories below directories: a descriptor and a buffer each; deeper counts as too much */
+#define LIM_SCAN_OPEN \
+	100000 /* descriptors and mappings looked at for files without a name; far more than a pids limit lets be */
+#define LIM_SCAN_REST 4       /* a scan's own time, so often, is waited before the next: a fifth of a cpu at most */
+#define LIM_SCAN_MIN_SEC 0.1  /* between two scans, however fast */
+#define LIM_SCAN_MAX_SEC 10.0 /* and however slow */
+
+/* State files */
+#define LIM_STATE MIB /* of a session: 64 mounts of two long paths each are half of it */
 
 /* Life of processes */
 #define LIM_BUILD_SEC 20.0   /* until a sandbox is ready; thousands of times the usual */

@@ -34,7 +34,7 @@ static int
 read_all(int fd, struct buf *b, struct err *e)
 {
 	for (;;) {
-		if (b->len > LIM_PACKET || buf_reserve(b, 4096) == -1)
+		if (b->len > LIM_STATE || buf_reserve(b, 4096) == -1)
 			return err_set(e, E_PROTO, "state file too large");
 		ssize_t n = read(fd, b->data + b->len, 4096);
 		if (n == -1)

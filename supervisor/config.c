@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum conf_kind { NUM, REAL, TEXT, PATH, BOOL, LEVEL, TIER, BACKEND };
+#include "path.h"
+
+enum conf_kind { NUM, REAL, TEXT, PATH, PATHS, BOOL, LEVEL, TIER, BACKEND };
 
 struct option {
 	const char    *name;
@@ -20,8 +22,10 @@ struct option {
 
 static const struct option options[] = {
 #define CONF(K, n, lo, hi, d, h) { #n, K, offsetof(struct config, n), lo, hi, d, h },
+#define CONF_IN(K, g, n, lo, hi, d, h) { #g "." #n, K, offsetof(struct config, g##_##n), lo, hi, d, h },
 #include "config.def"
 #undef CONF
+#undef CONF_IN
 };
 
 enum { OPTIONS = sizeof(options) / sizeof(*options) };
@@ -63,6 +67,41 @@ set_text(const struct option *o, char *to, const char *text, struct err *e)
 	if ((double)n < o->least || (double)n > o->most)
 		return err_set(e, E_INVALID, "%s: %zu characters, must be %.0f to %.0f", o->name, n, o->least, o->most);
 	memcpy(to, text, n + 1);
+	return 0;
+}
+
+bool
+config_next_path(const char **list, char path[LIM_PATH + 1])
+{
+	char   one[LIM_PATH + 1];
+	size_t n;
+
+	*list += strspn(*list, ", \t");
+	if (**list == '\0')
+		return false;
+	n = strcspn(*list, ",");
+	memcpy(one, *list, n);
+	*list += n;
+	while (n > 0 && isspace((unsigned char)one[n - 1]))
+		n--;
+	one[n] = '\0';
+	if (!path_normal(one, path))
+		snprintf(path, LIM_PATH + 1, "%s", one); /* refused before it was stored */
+	return true;
+}
+
+static int
+set_paths(const struct option *o, char *to, const char *text, struct err *e)
+{
+	char        path[LIM_PATH + 1], normal[LIM_PATH + 1];
+	const char *list = to;
+
+	if (set_text(o, to, text, e) == -1)
+		return -1;
+	while (config_next_path(&list, path))
+		if (!path_normal(path, normal))
+			return err_set(e, E_INVALID, "%s: '%s' is not an absolute path without '..'", o->name,
+			    log_escape(path, strlen(path)));
 	return 0;
 }
 
@@ -124,6 +163,8 @@ option_set(const struct option *o, struct config *c, const char *value, struct e
 		return set_text(o, to, value, e);
 	case TEXT:
 		return set_text(o, to, value, e);
+	case PATHS:
+		return set_paths(o, to, value, e);
 	case BOOL:
 		return set_bool(o, to, value, e);
 	case LEVEL:

@@ -15,6 +15,7 @@ typedef uint64_t       conf_NUM;
 typedef double         conf_REAL;
 typedef char           conf_TEXT[LIM_PATH + 1];
 typedef char           conf_PATH[LIM_PATH + 1];
+typedef char           conf_PATHS[LIM_PATH + 1]; /* as in the file; config_next_path takes it apart */
 typedef bool           conf_BOOL;
 typedef enum log_level conf_LEVEL;
 typedef enum tier      conf_TIER;
@@ -22,8 +23,10 @@ typedef enum backend   conf_BACKEND;
 
 struct config {
 #define CONF(K, name, least, most, dflt, help) conf_##K name;
+#define CONF_IN(K, group, name, least, most, dflt, help) conf_##K group##_##name;
 #include "config.def"
 #undef CONF
+#undef CONF_IN
 };
 
 void config_defaults(struct config *);
@@ -37,6 +40,9 @@ int config_check(const struct config *, struct err *);
 
 /* One option, as on a line of the file. */
 int config_set(struct config *, const char *name, const char *value, struct err *);
+
+/* The next path of a PATHS option, normal; false at the end.  *list moves on. */
+bool config_next_path(const char **list, char path[LIM_PATH + 1]);
 
 /* All defaults with their comments: etc/boxd.conf. */
 void config_print(FILE *);

@@ -135,7 +135,7 @@ open_below(const struct dirs *d, const char *name, struct err *e)
 int
 dirs_open(struct dirs *d, const struct config *c, struct err *e)
 {
-	*d = (struct dirs){ .lock = -1, .sessions = -1, .templates = -1, .skeleton = -1 };
+	*d = (struct dirs){ .lock = -1, .sessions = -1, .skeleton = -1, .images = -1, .templates = -1 };
 	if (choose(d->state, c->state_dir, "/var/lib/boxd", "XDG_STATE_HOME", ".local/state/boxd", e) == -1)
 		return err_prefix(e, "state_dir");
 	if (choose(d->runtime, c->runtime_dir, "/run/boxd", "XDG_RUNTIME_DIR", ".local/state/boxd/run", e) == -1)
@@ -146,10 +146,38 @@ dirs_open(struct dirs *d, const struct config *c, struct err *e)
 	snprintf(d->empty, sizeof(d->empty), "%.4000s/empty", d->runtime);
 	if (make_path(d->runtime, 0755, e) == -1 || make_path(d->empty, 0555, e) == -1)
 		return -1;
-	if ((d->sessions = open_below(d, "sessions", e)) == -1)
-		return -1;
-	d->templates = open_below(d, "templates", e);
+	d->images = open_below(d, "images", e);
+	d->sessions = d->images == -1 ? -1 : open_below(d, "sessions", e);
+	d->templates = d->sessions == -1 ? -1 : open_below(d, "templates", e);
 	return d->templates == -1 ? -1 : 0;
+}
+
+/* One file name for each image's name, and none that leads elsewhere: '/' is %2F, ':' is %3A. */
+static bool
+image_file(const char *image, char name[NAME_MAX + 1])
+{
+	size_t n = 0;
+
+	for (; *image != '\0'; image++) {
+		if (n + 3 > NAME_MAX)
+			return false;
+		if (*image == '/' || *image == ':')
+			n += (size_t)sprintf(name + n, "%%%02X", (unsigned)*image);
+		else
+			name[n++] = *image;
+	}
+	name[n] = '\0';
+	return n > 0 && name[0] != '.';
+}
+
+int
+dirs_image(const struct dirs *d, const char *image)
+{
+	char name[NAME_MAX + 1];
+
+	if (!image_file(image, name))
+		return -1;
+	return openat(d->images, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
 void
@@ -157,6 +185,7 @@ dirs_close(struct dirs *d)
 {
 	fd_close(&d->sessions);
 	fd_close(&d->templates);
+	fd_close(&d->images);
 	fd_close(&d->skeleton);
 	fd_close(&d->lock);
 }

@@ -16,12 +16,16 @@ struct dirs {
 	int  sessions;          /* owned; <state>/sessions */
 	int  templates;         /* owned; <state>/templates: file systems to copy for workspaces */
 	int  skeleton;          /* owned; <state>/root, once it is built */
+	int  images;            /* owned; <state>/images */
 	bool listening;         /* the socket is ours to remove */
 };
 
 /* Find the names, make the directories, take the lock. */
 int  dirs_open(struct dirs *, const struct config *, struct err *);
 void dirs_close(struct dirs *);
+
+/* The directory of an image, by descriptor; -1 when there is none of that name. */
+int dirs_image(const struct dirs *, const char *image);
 
 /* The listening Unix socket <runtime>/boxd.sock; -1 and the reason. */
 int dirs_listen(struct dirs *, const char *group, struct err *);

@@ -14,6 +14,7 @@
 struct dirs;
 struct gateway;
 struct machine;
+struct mountrules;
 struct registry;
 struct spares;
 
@@ -22,6 +23,7 @@ struct house {
 	const struct config  *config;
 	const struct dirs    *dirs;
 	const struct machine *machine;
+	struct mountrules    *mountrules;
 	struct gateway       *gateway;
 	struct registry      *registry;
 	struct spares        *spares;

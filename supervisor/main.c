@@ -22,6 +22,7 @@
 #include "dirs.h"
 #include "gateway.h"
 #include "machine.h"
+#include "mountrules.h"
 #include "notify.h"
 #include "registry.h"
 #include "spare.h"
@@ -246,6 +247,9 @@ raise_nofile(void)
 static int
 house_open(struct house *h, struct dirs *d, struct err *e)
 {
+	h->mountrules = mountrules_open(h->config, d, e);
+	if (h->mountrules == NULL)
+		return -1;
 	h->registry = registry_open(h, e);
 	if (h->registry == NULL)
 		return -1;
@@ -267,6 +271,7 @@ house_close(struct house *h)
 	gateway_close(&h->gateway);
 	spares_close(&h->spares);
 	registry_close(&h->registry);
+	mountrules_close(&h->mountrules);
 }
 
 /* Gateway and workers end when their channel does; a moment later nothing of us is left. */

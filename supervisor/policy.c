@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "log.h"
+#include "mountspec.h"
 
 int
 policy_check_name(const char *name, struct err *e)
@@ -56,7 +57,7 @@ policy_fill_spec(struct msg_spec *s, const struct config *c, struct err *e)
 		s->workspace_mb = c->workspace_mb;
 	if (s->idle_sec == 0)
 		s->idle_sec = c->idle_ttl_sec;
-	return 0;
+	return mountspec_fill(s, e);
 }
 
 /*

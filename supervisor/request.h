@@ -18,6 +18,7 @@ struct request {
 	uint64_t        exec;           /* what is passed on: its id towards the worker; else 0 */
 	uint64_t        streamed_to[2]; /* streamed: output passed on so far, by stream */
 	bool            streamed;
+	bool            anew; /* a CREATE, in held: to be routed once more when the session is gone */
 	enum on_timeout on_timeout;
 	struct packet   held; /* not yet sent to a worker; EXEC, after a timeout: the reply */
 	struct packet   sent; /* EXEC: to be sent once more, should no init have heard of it */

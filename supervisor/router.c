@@ -6,6 +6,7 @@
 #include "admin.h"
 #include "log.h"
 #include "machine.h"
+#include "mountspec.h"
 #include "policy.h"
 #include "registry.h"
 
@@ -35,8 +36,12 @@ on_create(struct house *h, const struct msg *m, struct err *e)
 	if (*name == '\0')
 		policy_make_name(name);
 	struct session *s = registry_find(h->registry, name);
+	if (s != NULL && session_is_made_anew(s))
+		return session_make_anew(s, m, e);
 	if (s != NULL && policy_compare(name, session_spec(s), &spec, e) == -1)
 		return -1;
+	if (s != NULL && !mountspec_same_extra(session_spec(s), &spec))
+		return session_make_anew(s, m, e);
 	if (s != NULL)
 		return session_deliver(s, m, e);
 	if (registry_room(h->registry, e) == -1)

@@ -136,9 +136,50 @@ on_forward(struct session *s, const struct msg *m, struct err *e)
 	return 0;
 }
 
+int
+session_make_anew(struct session *s, const struct msg *m, struct err *e)
+{
+	struct request *r;
+
+	if (s->state == STATE_CLOSING && !s->anew)
+		return err_set(e, E_STATE, "session %s is being deleted", s->name);
+	if ((r = request_add(&s->pending, m)) == NULL)
+		return err_set(e, E_SYS, "no memory for a request");
+	if (msg_encode(&r->held, MSG_CREATE, m->id, 0, m->body, e) == -1) {
+		request_drop(&s->pending, r);
+		return -1;
+	}
+	r->type = MSG_NONE; /* not to be failed with those who wait for the old one */
+	r->anew = s->anew = true;
+	session_close(s, "its extra_mounts changed, so it is made anew");
+	return 0;
+}
+
+bool
+session_is_made_anew(const struct session *s)
+{
+	return s->anew;
+}
+
+/* The delete came after the create, so nothing shall be there in the end. */
+static void
+fail_anew(struct session *s)
+{
+	struct request *r = TAILQ_FIRST(&s->pending), *next;
+	struct err      why;
+
+	err_set(&why, E_STATE, "session %s was deleted before it was made anew", s->name);
+	for (; r != NULL; r = next) {
+		next = TAILQ_NEXT(r, next);
+		if (r->anew)
+			request_fail(&s->pending, r, s->house->gateway, &why);
+	}
+}
+
 static int
 on_delete(struct session *s, const struct msg *m, struct err *e)
 {
+	fail_anew(s);
 	if (request_add(&s->pending, m) == NULL)
 		return err_set(e, E_SYS, "no memory for a request");
 	session_close(s, "deleted");

@@ -47,6 +47,13 @@ bool session_was_spare(const char *name);
 /* A client's message for it: EXEC, DELETE, CREATE (reuse), CANCEL, OUTPUT_ACK. */
 int session_deliver(struct session *, const struct msg *, struct err *);
 
+/*
+ * It has to be made anew for the client of m (a CREATE), who waits until it is gone; then m
+ * is routed once more.  While one waits, so do all other creates of that name.
+ */
+int  session_make_anew(struct session *, const struct msg *m, struct err *);
+bool session_is_made_anew(const struct session *);
+
 /* End it; why is for the log and for those who wait. */
 void session_close(struct session *, const char *why);
 

@@ -10,6 +10,7 @@
 #include "fd.h"
 #include "log.h"
 #include "machine.h"
+#include "mountspec.h"
 #include "policy.h"
 #include "session_impl.h"
 
@@ -109,14 +110,23 @@ session_was_spare(const char *name)
 	return strncmp(name, SPARE_PREFIX, strlen(SPARE_PREFIX)) == 0;
 }
 
-/* All limits can be changed later but the size of a mounted file system, and a resource limit. */
+static bool
+has_image(const struct session *s, const char *name)
+{
+	AUTO_FD int image = dirs_image(s->house->dirs, name);
+
+	return image >= 0;
+}
+
+/* All limits can be changed later but the size of a mounted file system, and a resource limit; no mount can. */
 bool
 session_fits(const struct session *s, const struct msg_spec *spec)
 {
 	return s->spare && s->state == STATE_READY && s->spec.workspace_mb == spec->workspace_mb &&
 	       policy_backend(&s->spec, s->house->config) == policy_backend(spec, s->house->config) &&
 	       s->spec.network == spec->network &&
-	       (s->spec.pids_limit == spec->pids_limit || !s->house->machine->pids_by_rlimit);
+	       (s->spec.pids_limit == spec->pids_limit || !s->house->machine->pids_by_rlimit) &&
+	       mountspec_is_default(spec) && !has_image(s, spec->image);
 }
 
 int

@@ -32,6 +32,7 @@ struct session {
 	uint64_t           init_pid, build_us, execs, worker_restarts;
 	struct msg_cgroups cgroups;         /* where its cgroups are */
 	char              *cgroup_paths[4]; /* owned; of an adopted one, for the above */
+	bool               anew;            /* CLOSING to be made once more: creates wait for that */
 	bool               spare;           /* built ahead, not claimed yet */
 	bool               sweeping;        /* CLOSING: its worker is gone, a new one removes what that could not */
 	uint64_t           killed;          /* by then */

@@ -7,11 +7,15 @@
 #include <unistd.h>
 
 #include "dirs.h"
+#include "fd.h"
 #include "gateway.h"
 #include "log.h"
 #include "machine.h"
+#include "mountrules.h"
+#include "mountspec.h"
 #include "policy.h"
 #include "registry.h"
+#include "router.h"
 #include "session_impl.h"
 
 static const struct child_ops worker_ops;
@@ -101,7 +105,10 @@ fill_start(const struct session *s, enum work work, struct msg_worker_start *sta
 	start->uid_count = m->root ? 65536 : 1;
 	start->created_ms = s->created_ms;
 	start->tmp_mb = s->house->config->tmp_mb;
+	start->overlay_mb = s->house->config->overlay_mb;
 	start->inodes = s->house->config->inodes;
+	if (mountspec_wants_host(&s->spec))
+		mountrules_fill(s->house->mountrules, start);
 	start->entries = s->house->config->workspace_entries;
 	start->backend = policy_backend(&s->spec, s->house->config);
 	if (work == WORK_BUILD) {
@@ -124,6 +131,8 @@ session_start_worker(struct session *s, enum work work, struct err *e)
 	if (s->child == NULL)
 		return -1;
 	fill_start(s, work, &start);
+	AUTO_FD int image = work == WORK_BUILD ? dirs_image(s->house->dirs, s->spec.image) : -1;
+	start.image = image;
 	start.resume.v = list;
 	start.resume.n = work == WORK_ADOPT ? resume_list(s, list) : 0;
 	log_debug(
@@ -185,11 +194,29 @@ session_remove_dir(const struct session *s)
 		log_warn("session=%lu state directory stays: %s", s->id, strerror(errno));
 }
 
+/* As if it came now, unless its client is gone. */
+static void
+create_anew(struct house *h, struct request *r)
+{
+	struct msg m;
+	struct err e = { 0 };
+
+	if (r->conn == 0)
+		return;
+	int ok = msg_decode(&m, r->held.bytes.data, r->held.bytes.len, NULL, 0, FROM_CLIENT, &e);
+	m.conn = r->conn;
+	if (ok == -1 || route(h, &m, &e) == -1)
+		gateway_fail(h->gateway, r->conn, r->id, &e);
+	msg_clear(&m);
+}
+
 /* Nothing of it is left, or nothing more can be done: tell those who wait, and go. */
 static void
 finish(struct session *s, uint64_t killed)
 {
 	struct msg_deleted deleted = { .session = s->name, .killed = killed };
+	struct house      *h = s->house;
+	struct requests    anew = TAILQ_HEAD_INITIALIZER(anew);
 	struct request    *r, *next;
 
 	session_remove_dir(s);
@@ -198,11 +225,20 @@ finish(struct session *s, uint64_t killed)
 	requests_reply_all(&s->pending, MSG_DELETE, s->house->gateway, MSG_DELETED, &deleted);
 	for (r = TAILQ_FIRST(&s->pending); r != NULL; r = next) { /* replies that waited for this */
 		next = TAILQ_NEXT(r, next);
+		if (r->anew) {
+			TAILQ_REMOVE(&s->pending, r, next);
+			TAILQ_INSERT_TAIL(&anew, r, next);
+			continue;
+		}
 		if (r->conn != 0)
 			gateway_send(s->house->gateway, &r->held);
 		request_drop(&s->pending, r);
 	}
-	registry_remove(s->house->registry, s); /* frees s */
+	registry_remove(h->registry, s); /* frees s */
+	while ((r = TAILQ_FIRST(&anew)) != NULL) {
+		create_anew(h, r);
+		request_drop(&anew, r);
+	}
 }
 
 /* Fail what waits for this sandbox to work; who waits for its end goes on waiting. */

@@ -1,1 +1,1 @@
-00-policy_EXTRA := supervisor/policy supervisor/config
+00-policy_EXTRA := supervisor/policy supervisor/mountspec supervisor/config

@@ -174,7 +174,7 @@ run(struct house *h)
 static int
 fail(const struct err *why)
 {
-	struct msg_init_failed body = { .reason = why->text };
+	struct msg_init_failed body = { .reason = why->text, .code = "" };
 	struct packet          p = { 0 };
 	struct err             e;
 

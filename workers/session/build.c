@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "fd.h"
+#include "layers.h"
 #include "log.h"
 #include "statefile.h"
 #include "sys.h"
@@ -117,20 +118,12 @@ control_socket(struct err *e)
 	return fd_take(&s);
 }
 
-int
-build_start(struct worker *w, struct msg *m, struct err *e)
+static int
+start_with(struct worker *w, const struct msg_worker_start *s, struct layers *layers, struct err *e)
 {
-	const struct msg_worker_start *s = m->body;
-	AUTO_FD int                    listener = -1, ours = -1, theirs = -1, root_tree = -1, dev_tree = -1;
-	int                            ends[2];
+	AUTO_FD int listener = -1, ours = -1, theirs = -1, root_tree = -1, dev_tree = -1;
+	int         ends[2];
 
-	w->has_cgroup = true;
-	if (cgroup_make(&w->cgroup, s, e) == -1)
-		return -1;
-	w->about.cgroups = w->cgroup.base;
-	if (disk_make(&w->disk, s, e) == -1)
-		return -1;
-	w->about.disk = w->disk.told;
 	if ((listener = control_socket(e)) == -1 || chan_pair(ends, e) == -1)
 		return -1;
 	ours = ends[0];
@@ -143,6 +136,7 @@ build_start(struct worker *w, struct msg *m, struct err *e)
 		.root_tree = root_tree,
 		.dev_tree = dev_tree,
 		.workspace_tree = w->disk.tree,
+		.image = s->image,
 		.init = s->init,
 		.filter = s->filter,
 		.listener = listener,
@@ -151,8 +145,11 @@ build_start(struct worker *w, struct msg *m, struct err *e)
 		.uid_base = (uint32_t)s->uid_base,
 		.uid_count = (uint32_t)s->uid_count,
 		.tmp_mb = s->tmp_mb,
+		.workspace_at = mounts_private(&s->spec) ? mounts_workdir(&s->spec) : NULL,
 		.workspace_mb = s->spec.workspace_mb,
 		.inodes = s->inodes,
+		.layers = layers,
+		.mounts = &w->mounts,
 		.nproc = w->cgroup.pids_file == -1 ? s->spec.pids_limit + 1 : 0,
 	};
 	if (sandbox_start(&w->box, &plan, e) == -1)
@@ -161,6 +158,30 @@ build_start(struct worker *w, struct msg *m, struct err *e)
 	watch_init(w);
 	expect_ready(w, BUILDING);
 	return connect_down(w, &ours, e);
+}
+
+int
+build_start(struct worker *w, struct msg *m, struct err *e)
+{
+	const struct msg_worker_start *s = m->body;
+	struct layers                  layers = { 0 };
+
+	w->has_cgroup = true;
+	int r = cgroup_make(&w->cgroup, s, e);
+	w->about.cgroups = w->cgroup.base;
+	if (r == 0)
+		r = mounts_prepare(&w->mounts, s, e);
+	if (r == 0)
+		r = mounts_private(&s->spec) ? disk_make(&w->disk, s, e)
+					     : disk_host(&w->disk, s, w->mounts.workspace, e);
+	w->about.disk = w->disk.told;
+	if (r == 0)
+		r = layers_prepare(&layers, s, &w->mounts, e);
+	if (r == 0)
+		r = start_with(w, s, &layers, e);
+	layers_clear(&layers);
+	mounts_prepared(&w->mounts);
+	return r;
 }
 
 static int
@@ -177,9 +198,13 @@ ready(struct worker *w, const struct msg_attached *found, struct err *e)
 
 	ev_timer_stop(w->loop, &w->deadline);
 	w->state = READY;
+	if (disk_is_watched(&w->disk) && (w->watch = watch_open(w, &w->disk.told, e)) == NULL)
+		return -1;
 	if (caps_after_build(e) == -1 || link_send(w->up, MSG_WORKER_READY, 0, 0, &told, e) == -1)
 		return -1;
 	cgroup_slot_prepare(&w->cgroup);
+	if (w->watch != NULL)
+		watch_wake(w->watch);
 	return 0;
 }
 
@@ -278,6 +303,8 @@ build_attach(struct worker *w, struct msg *m, struct err *e)
 	if (cgroup_reopen(&w->cgroup, s, e) == -1)
 		return -1;
 	w->about.cgroups = w->cgroup.base;
+	if (mounts_reopen(&w->mounts, s, e) == -1)
+		log_warn("session=%lu its workspace is not found again: %s", w->about.id, e->text);
 	int r = find_init(w, e);
 	if (r == 1)
 		return err_set(e, E_CRASH, "the sandbox's init is gone");

@@ -12,8 +12,8 @@ static const struct disk_mechanism *const mechanisms[] = { &disk_btrfs, &disk_lo
 
 enum { MECHANISMS = sizeof(mechanisms) / sizeof(*mechanisms) };
 
-static uint64_t
-now_us(void)
+uint64_t
+disk_now_us(void)
 {
 	struct timespec t;
 
@@ -66,7 +66,7 @@ tell_made(struct disk *d, const struct disk_mechanism *m, const struct disk_made
 		.limit_inodes = made->inodes,
 		.hard_bytes = true,
 		.hard_inodes = m->counts_inodes,
-		.setup_us = now_us() - since,
+		.setup_us = disk_now_us() - since,
 	};
 
 	d->tree = made->tree;
@@ -94,7 +94,7 @@ try_one(
 	};
 	struct disk_made made = { .tree = -1 };
 	struct err       cause = { 0 };
-	uint64_t         since = now_us();
+	uint64_t         since = disk_now_us();
 	size_t           used = strlen(why->text);
 
 	if (s->uid_count == 1)

@@ -50,10 +50,19 @@ struct disk {
 	int             tree; /* owned; until the sandbox's child has it.  -1: a tmpfs, or not ours */
 };
 
+/* A clock for setup_us. */
+uint64_t disk_now_us(void);
+
 void disk_init(struct disk *);
 
 /* A private workspace: on a disk, or in memory with the reason why not on a disk. */
 int disk_make(struct disk *, const struct msg_worker_start *, struct err *);
+
+/* A directory of the host's: its quota, if it has one, by the kernel or to be watched. */
+int disk_host(struct disk *, const struct msg_worker_start *, int workspace, struct err *);
+
+/* Is there a limit that no kernel keeps? */
+bool disk_is_watched(const struct disk *);
 
 /* What another worker made, from the state file. */
 int disk_remember(struct disk *, const struct msg_disk *, struct err *);

@@ -279,9 +279,8 @@ mount_ext4(const char *device, struct err *e)
 	if (fs == -1)
 		return err_sys(e, "this kernel has no ext4");
 	/* noinit_itable: writing zeros over the inode tables would only fill the sparse image */
-	if (sys_fsconfig(fs, FSCONFIG_SET_STRING, "source", device) == -1 ||
-	    sys_fsconfig(fs, FSCONFIG_SET_FLAG, "noinit_itable", NULL) == -1 ||
-	    sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL) == -1)
+	if (sys_fsconfig_set(fs, "source", device) == -1 || sys_fsconfig_flag(fs, "noinit_itable") == -1 ||
+	    sys_fsconfig_create(fs) == -1)
 		return err_sys(e, "mount ext4 of %s", device);
 	int tree = sys_fsmount(fs, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	return tree == -1 ? err_sys(e, "mount ext4 of %s", device) : tree;

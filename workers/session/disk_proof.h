@@ -12,7 +12,14 @@
 /* In this directory more than limit bytes must be refused: 0 they were; -1 and what happened. */
 int disk_prove(int dir, uint64_t limit, struct err *);
 
-/* The same limit for a directory of the host's, if it is a subvolume of its own. */
+struct disk_limit {
+	uint64_t bytes, entries;
+};
+
+/* The limits of a tree by its project id; not yet proved. */
+int project_limit(int dir, const struct disk_limit *, struct err *);
+
+/* Of a subvolume by its own quota group; not yet proved. */
 int btrfs_limit(int subvolume, uint64_t bytes, struct err *);
 
 #endif

@@ -11,8 +11,6 @@
 #include "memfd.h"
 #include "worker.h"
 
-#define DEFAULT_WORKDIR "/workspace"
-
 struct exec {
 	LIST_ENTRY(exec) next;
 	uint64_t             id;
@@ -209,7 +207,7 @@ spawn_send(struct worker *w, const struct msg_exec *x, struct exec *record, stru
 	struct buf  text = { 0 };
 	AUTO_FD int in = -1;
 
-	s->workdir = *x->workdir ? x->workdir : DEFAULT_WORKDIR;
+	s->workdir = *x->workdir ? x->workdir : mounts_workdir(&w->about.spec);
 	s->timeout_ms = x->timeout_ms;
 	s->keep_bytes = x->keep_bytes;
 	s->window = x->window;

@@ -15,11 +15,14 @@
 
 #include "fd.h"
 #include "bounds.h"
+#include "layers.h"
+#include "place.h"
 #include "sandbox.h"
 #include "sys.h"
+#include "tree.h"
 
 /* Read-only views of the host.  What is a symlink on the host is one in the skeleton. */
-static const char *const host_view[] = {
+const char *const root_host_view[] = {
 	"/usr",
 	"/bin",
 	"/sbin",
@@ -30,6 +33,7 @@ static const char *const host_view[] = {
 	"/etc/alternatives",
 	"/etc/ssl",
 	"/etc/ld.so.cache",
+	NULL,
 };
 
 /* Device nodes an ordinary user cannot make in the skeleton, so they come by bind mount. */
@@ -37,35 +41,10 @@ static const char *const devices[] = { "null", "zero", "full", "random", "urando
 
 enum { SEALED = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV };
 
-/* A detached copy of a mount tree with these attributes; -1 with errno when not there. */
-static int
-tree_copy(int dir, const char *path, uint64_t attributes)
-{
-	/* private: what is mounted on it later must not appear where it was copied from */
-	struct mount_attr attr = { .attr_set = attributes, .propagation = MS_PRIVATE };
-	unsigned          empty = *path == '\0' ? AT_EMPTY_PATH : 0;
-	AUTO_FD int       tree = sys_open_tree(
-		  dir, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW | empty);
-
-	if (tree == -1)
-		return -1;
-	if (sys_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr) == -1)
-		return -1;
-	return fd_take(&tree);
-}
-
-static int
-tree_put(int tree, const char *at, struct err *e)
-{
-	if (sys_move_mount(tree, "", AT_FDCWD, at, MOVE_MOUNT_F_EMPTY_PATH) == -1)
-		return err_sys(e, "mount on %s", at);
-	return 0;
-}
-
 static int
 bind_view(const char *source, const char *at, uint64_t attributes, struct err *e)
 {
-	AUTO_FD int tree = tree_copy(AT_FDCWD, source, attributes);
+	AUTO_FD int tree = tree_copy(AT_FDCWD, source, true, attributes);
 
 	if (tree == -1)
 		return err_sys(e, "bind %s", source);
@@ -76,8 +55,8 @@ bind_view(const char *source, const char *at, uint64_t attributes, struct err *e
 static int
 mount_host_view(struct err *e)
 {
-	for (size_t i = 0; i < sizeof(host_view) / sizeof(*host_view); i++) {
-		const char *path = host_view[i];
+	for (size_t i = 0; root_host_view[i] != NULL; i++) {
+		const char *path = root_host_view[i];
 		struct stat host, here;
 
 		if (lstat(path, &host) == -1 || S_ISLNK(host.st_mode))
@@ -101,14 +80,29 @@ mount_tmpfs(const char *at, unsigned long flags, const char *mode, uint64_t mb, 
 	return 0;
 }
 
+/* Wherever the spec wants it; a symlink on the way must not lead out of the new root. */
+static int
+mount_workspace(const struct sandbox_plan *p, struct err *e)
+{
+	AUTO_FD int at = place_make(p->workspace_at, false, e);
+	char        path[32];
+
+	if (at == -1)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", at);
+	if (p->workspace_tree == -1)
+		return mount_tmpfs(path, 0, "0755", p->workspace_mb, p->inodes, e);
+	if (sys_move_mount(p->workspace_tree, "", at, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == -1)
+		return err_sys(e, "mount the workspace on %s", p->workspace_at);
+	return 0;
+}
+
 static int
 mount_writable(const struct sandbox_plan *p, struct err *e)
 {
 	if (mount_tmpfs("tmp", 0, "1777", p->tmp_mb, p->inodes, e) == -1 ||
-	    mount_tmpfs("home", 0, "0755", p->tmp_mb, p->inodes, e) == -1)
-		return -1;
-	if (p->workspace_tree >= 0 ? tree_put(p->workspace_tree, "workspace", e) == -1
-				   : mount_tmpfs("workspace", 0, "0755", p->workspace_mb, p->inodes, e) == -1)
+	    mount_tmpfs("home", 0, "0755", p->tmp_mb, p->inodes, e) == -1 ||
+	    (p->workspace_at != NULL && mount_workspace(p, e) == -1))
 		return -1;
 	return mount_tmpfs("dev/shm", MS_NOEXEC, "1777", p->tmp_mb, p->inodes, e);
 }
@@ -166,13 +160,13 @@ static const struct {
 };
 
 static int
-mask(const char *path, enum mask how, struct err *e)
+mask(const char *path, enum mask how, const char *empty, struct err *e)
 {
 	switch (how) {
 	case EMPTY_FILE:
 		return bind_view("dev/null", path, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, e);
 	case EMPTY_DIR:
-		return bind_view("run", path, SEALED, e); /* the skeleton's /run is empty and stays so */
+		return bind_view(empty, path, SEALED, e);
 	case READ_ONLY:
 		return bind_view(path, path, SEALED | MOUNT_ATTR_NOEXEC, e);
 	}
@@ -180,14 +174,15 @@ mask(const char *path, enum mask how, struct err *e)
 }
 
 static int
-mount_proc(struct err *e)
+mount_proc(const struct sandbox_plan *p, struct err *e)
 {
+	const char *empty = p->layers->used ? "../empty" : "run"; /* the skeleton's /run is empty and stays so */
 	struct stat st;
 
 	if (mount("proc", "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == -1)
 		return err_sys(e, "mount proc");
 	for (size_t i = 0; i < sizeof(masks) / sizeof(*masks); i++)
-		if (lstat(masks[i].path, &st) == 0 && mask(masks[i].path, masks[i].how, e) == -1)
+		if (lstat(masks[i].path, &st) == 0 && mask(masks[i].path, masks[i].how, empty, e) == -1)
 			return err_prefix(e, "mask");
 	return 0;
 }
@@ -198,8 +193,8 @@ mount_proc(struct err *e)
 int
 root_detach(int skeleton, int *root_tree, int *dev_tree, struct err *e)
 {
-	*root_tree = tree_copy(skeleton, "", SEALED);
-	*dev_tree = tree_copy(skeleton, "dev", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+	*root_tree = tree_copy(skeleton, "", true, SEALED);
+	*dev_tree = tree_copy(skeleton, "dev", true, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
 	if (*root_tree == -1 || *dev_tree == -1)
 		return err_sys(e, "clone the skeleton");
 	return 0;
@@ -207,7 +202,7 @@ root_detach(int skeleton, int *root_tree, int *dev_tree, struct err *e)
 
 /* The worker's descriptor is of another mount namespace; its name leads to ours. */
 static int
-detach_by_name(int worker_fd, int *root_tree, int *dev_tree, struct err *e)
+open_by_name(int worker_fd, struct err *e)
 {
 	char path[64], real[PATH_MAX];
 
@@ -216,10 +211,24 @@ detach_by_name(int worker_fd, int *root_tree, int *dev_tree, struct err *e)
 	if (n == -1)
 		return err_sys(e, "the skeleton's path");
 	real[n] = '\0';
-	AUTO_FD int skeleton = open(real, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (skeleton == -1)
-		return err_sys(e, "open %s", real);
-	return root_detach(skeleton, root_tree, dev_tree, e);
+	int fd = open(real, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd == -1 ? err_sys(e, "open %s", real) : fd;
+}
+
+static int
+detach_by_name(const struct sandbox_plan *p, int *root_tree, int *dev_tree, struct err *e)
+{
+	AUTO_FD int skeleton = open_by_name(p->skeleton, e);
+
+	if (skeleton == -1 || root_detach(skeleton, root_tree, dev_tree, e) == -1)
+		return -1;
+	if (p->image == -1)
+		return 0;
+	AUTO_FD int image = open_by_name(p->image, e);
+	fd_close(root_tree);
+	if (image >= 0 && (*root_tree = tree_copy(image, "", true, SEALED)) == -1)
+		err_sys(e, "clone the image");
+	return *root_tree == -1 ? -1 : 0;
 }
 
 /* The new root needs some directory of the old one to stand on until it is the root. */
@@ -250,18 +259,53 @@ pivot(struct err *e)
 	return 0;
 }
 
+/* An image has to have what we mount on, or gets it; a link there would lead the mount astray. */
+static int
+image_points(struct err *e)
+{
+	static const char *const points[] = { "/dev", "/proc", "/tmp", "/home" };
+	struct stat              st;
+
+	for (size_t i = 0; i < sizeof(points) / sizeof(*points); i++) {
+		AUTO_FD int at = place_make(points[i], false, e);
+
+		if (at == -1)
+			return -1;
+		if (lstat(points[i] + 1, &st) == -1 || !S_ISDIR(st.st_mode))
+			return err_set(e, E_INVALID, "spec.image: %s of the image is not a directory", points[i]);
+	}
+	return 0;
+}
+
+/* The skeleton alone; or an overlay of layers, on a tmpfs that is seen nowhere else. */
+static int
+stand_on_root(const struct sandbox_plan *p, int root_tree, struct err *e)
+{
+	if (!p->layers->used)
+		return stand_on(root_tree, e);
+	AUTO_FD int scratch = tree_tmpfs(p->layers->mb, p->layers->inodes);
+	if (scratch == -1)
+		return err_sys(e, "make a tmpfs for the root");
+	if (stand_on(scratch, e) == -1 || layers_build(p->layers, root_tree, e) == -1)
+		return -1;
+	return p->layers->image ? image_points(e) : 0;
+}
+
 int
 root_build(const struct sandbox_plan *p, struct err *e)
 {
-	int root_tree = p->root_tree, dev_tree = p->dev_tree;
+	int  root_tree = p->root_tree, dev_tree = p->dev_tree;
+	bool bare = !p->layers->image && !(p->layers->used && p->layers->writable);
 
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == -1)
 		return err_sys(e, "make the mounts private");
-	if (root_tree == -1 && detach_by_name(p->skeleton, &root_tree, &dev_tree, e) == -1)
+	if (root_tree == -1 && detach_by_name(p, &root_tree, &dev_tree, e) == -1)
 		return -1;
-	if (stand_on(root_tree, e) == -1 || tree_put(dev_tree, "dev", e) == -1 || userns_become_root(p, e) == -1)
+	if (userns_become_root(p, e) == -1 || stand_on_root(p, root_tree, e) == -1 ||
+	    tree_put(dev_tree, "dev", e) == -1)
 		return -1;
-	if (mount_host_view(e) == -1 || mount_dev(e) == -1 || mount_writable(p, e) == -1 || mount_proc(e) == -1)
+	if ((bare && mount_host_view(e) == -1) || mount_dev(e) == -1 || mount_writable(p, e) == -1 ||
+	    mount_proc(p, e) == -1 || mounts_put(p->mounts, e) == -1 || layers_seal(p->layers, e) == -1)
 		return -1;
 	return pivot(e); /* what is still open is closed when init is executed */
 }

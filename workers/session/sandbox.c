@@ -114,7 +114,7 @@ child_main(const struct sandbox_plan *p, int go)
 	struct packet out = { 0 };
 
 	enter(p, go, &e);
-	struct msg_init_failed failed = { .reason = e.text };
+	struct msg_init_failed failed = { .reason = e.text, .code = err_wire_name(e.code) };
 	if (msg_encode(&out, MSG_INIT_FAILED, 0, 0, &failed, &ignored) == 0)
 		chan_send(p->control, &out, &ignored);
 	_exit(1);

@@ -12,12 +12,16 @@
 #include "cgroup.h"
 #include "err.h"
 
+struct layers;
+struct mounts;
+
 struct sandbox_plan {
 	const char    *hostname;
 	int            skeleton;  /* the root's template directory */
 	int            root_tree; /* as root: a detached mount of it, and of its /dev; else -1 */
 	int            dev_tree;
-	int            workspace_tree; /* a detached mount of the workspace; -1: a tmpfs is mounted inside */
+	int            workspace_tree; /* a detached mount of a private workspace; -1: a tmpfs is mounted inside */
+	int            image;          /* directory of an image, to be the root; else -1 */
 	int            init;           /* box-init */
 	int            filter;         /* seccomp program for commands */
 	int            listener;       /* bound socket that init shall listen on */
@@ -26,9 +30,12 @@ struct sandbox_plan {
 	uint32_t       uid_base;
 	uint32_t       uid_count; /* 1: our own uid is all there is */
 	uint64_t       tmp_mb;
+	const char    *workspace_at; /* where a private workspace goes; NULL: it is among the mounts */
 	uint64_t       workspace_mb;
 	uint64_t       inodes;
-	uint64_t       nproc; /* where no cgroup limits processes, a resource limit does; else 0 */
+	const struct layers *layers;
+	const struct mounts *mounts;
+	uint64_t             nproc; /* where no cgroup limits processes, a resource limit does; else 0 */
 };
 
 struct sandbox {
@@ -47,6 +54,9 @@ int userns_map(pid_t child, const struct sandbox_plan *, struct err *);
 int userns_become_root(const struct sandbox_plan *, struct err *);
 int userns_owner(const struct sandbox_plan *, uid_t owner, struct err *);
 int root_build(const struct sandbox_plan *, struct err *);
+
+/* Read-only views of the host that make a root without an image: NULL behind the last. */
+extern const char *const root_host_view[];
 
 /* In the worker, which as root may open the skeleton; the child may not. */
 int root_detach(int skeleton, int *root_tree, int *dev_tree, struct err *);

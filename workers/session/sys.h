@@ -47,9 +47,21 @@ sys_fsopen(const char *type)
 }
 
 static inline int
-sys_fsconfig(int fs, unsigned command, const char *key, const char *value)
+sys_fsconfig_set(int fs, const char *key, const char *value)
 {
-	return (int)syscall(SYS_fsconfig, fs, command, key, value, 0);
+	return (int)syscall(SYS_fsconfig, fs, FSCONFIG_SET_STRING, key, value, 0);
+}
+
+static inline int
+sys_fsconfig_flag(int fs, const char *key)
+{
+	return (int)syscall(SYS_fsconfig, fs, FSCONFIG_SET_FLAG, key, NULL, 0);
+}
+
+static inline int
+sys_fsconfig_create(int fs)
+{
+	return (int)syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0);
 }
 
 static inline int

@@ -247,7 +247,7 @@ on_answer(struct ev_loop *loop, ev_io *io, int revents)
 /* ---- for the worker ----------------------------------------------------------------------------- */
 
 struct watch *
-watch_open(struct worker *worker, uint64_t max_bytes, uint64_t max_entries, struct err *e)
+watch_open(struct worker *worker, const struct msg_disk *limits, struct err *e)
 {
 	struct watch *w = calloc(1, sizeof(*w));
 	char          path[64];
@@ -256,11 +256,11 @@ watch_open(struct worker *worker, uint64_t max_bytes, uint64_t max_entries, stru
 		err_set(e, E_SYS, "no memory");
 		return NULL;
 	}
-	*w = (struct watch){ .worker = worker, .max_bytes = max_bytes, .max_entries = max_entries };
+	*w = (struct watch){ .worker = worker, .max_bytes = limits->limit_bytes, .max_entries = limits->limit_inodes };
 	TAILQ_INIT(&w->held);
 	snprintf(path, sizeof(path), "/proc/%d/root/proc", worker->box.pid);
 	AUTO_FD int proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (scanner_start(&w->scanner, worker->mounts.workspace, proc, max_entries, e) == -1) {
+	if (scanner_start(&w->scanner, worker->mounts.workspace, proc, w->max_entries, e) == -1) {
 		free(w);
 		return NULL;
 	}

@@ -19,7 +19,7 @@ struct worker;
 struct watch;
 
 /* Before the worker gives its rights up.  NULL and the reason. */
-struct watch *watch_open(struct worker *, uint64_t max_bytes, uint64_t max_entries, struct err *);
+struct watch *watch_open(struct worker *, const struct msg_disk *limits, struct err *);
 
 /* The worker is ready; commands may be running that another one started. */
 void watch_wake(struct watch *);

@@ -59,8 +59,11 @@ static int
 on_init_failed(struct worker *w, struct msg *m, struct err *e)
 {
 	const struct msg_init_failed *f = m->body;
+	enum err_code                 code = err_from_wire(f->code, strlen(f->code));
 
 	(void)w;
+	if (code == E_INVALID)
+		return err_set(e, code, "%s", f->reason);
 	return err_set(e, E_BACKEND, "the sandbox could not be built: %s", f->reason);
 }
 
@@ -200,6 +203,7 @@ worker_open(struct worker *w, struct ev_loop *loop)
 	*w = (struct worker){ .loop = loop, .box = { .pidfd = -1 } };
 	LIST_INIT(&w->execs);
 	disk_init(&w->disk);
+	mounts_init(&w->mounts);
 	w->up = link_open(loop, SUPERVISOR_FD, FROM_SUPERVISOR, &up_ops, w, &e);
 	if (w->up == NULL) {
 		log_error("%s", e.text);
@@ -222,6 +226,7 @@ worker_close(struct worker *w)
 	fd_close(&w->box.pidfd);
 	kept_clear(&w->spec_kept);
 	disk_clear(&w->disk);
+	mounts_clear(&w->mounts);
 	if (w->has_cgroup)
 		cgroup_clear(&w->cgroup);
 }

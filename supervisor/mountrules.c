@@ -1,0 +1,125 @@
+/*
+ * The rules are made once, at the start, and without symlinks: a link that somebody
+ * turns later moves no rule.  They are applied by the session's worker, to the real
+ * path of what it has opened (workers/session/hostpath.c).
+ */
+#include "mountrules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "path.h"
+
+static const struct {
+	enum mount_rule rule;
+	const char     *path;
+} built_in[] = {
+	/* "/" is not here: it contains those that are */
+	{ RULE_SYSTEM, "/etc" },
+	{ RULE_SYSTEM, "/proc" },
+	{ RULE_SYSTEM, "/sys" },
+	{ RULE_SYSTEM, "/dev" },
+	{ RULE_SYSTEM, "/boot" },
+	{ RULE_SYSTEM, "/run" },
+	{ RULE_SYSTEM, "/var/run" },
+	{ RULE_HOME, "/root" },
+	/* written to by root inside as by root outside, for what is root's */
+	{ RULE_PROGRAMS, "/usr" },
+	{ RULE_PROGRAMS, "/bin" },
+	{ RULE_PROGRAMS, "/sbin" },
+	{ RULE_PROGRAMS, "/lib" },
+	{ RULE_PROGRAMS, "/lib32" },
+	{ RULE_PROGRAMS, "/lib64" },
+	{ RULE_PROGRAMS, "/libx32" },
+};
+
+struct mountrules {
+	struct msg_path_rule v[LIM_PATH_RULES]; /* their paths are owned */
+	size_t               n;
+};
+
+static bool
+is_there(const struct mountrules *r, enum mount_rule rule, const char *path)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (r->v[i].rule == rule && strcmp(r->v[i].path, path) == 0)
+			return true;
+	return false;
+}
+
+/* The real path, or for what does not exist yet the path as it is written. */
+static int
+add(struct mountrules *r, enum mount_rule rule, const char *path, struct err *e)
+{
+	char *real = realpath(path, NULL);
+
+	if (real == NULL)
+		real = strdup(path);
+	if (real == NULL)
+		return err_set(e, E_SYS, "no memory for the rules of mounts");
+	if (is_there(r, rule, real)) {
+		free(real);
+		return 0;
+	}
+	if (r->n == LIM_PATH_RULES) {
+		free(real);
+		return err_set(e, E_INVALID, "mounts.allow and mounts.block have more than %d paths", LIM_PATH_RULES);
+	}
+	r->v[r->n++] = (struct msg_path_rule){ .rule = rule, .path = real };
+	return 0;
+}
+
+static int
+add_list(struct mountrules *r, enum mount_rule rule, const char *list, struct err *e)
+{
+	char path[LIM_PATH + 1];
+
+	while (config_next_path(&list, path))
+		if (add(r, rule, path, e) == -1)
+			return -1;
+	return 0;
+}
+
+static int
+add_all(struct mountrules *r, const struct config *c, const struct dirs *d, struct err *e)
+{
+	for (size_t i = 0; i < sizeof(built_in) / sizeof(*built_in); i++)
+		if (add(r, built_in[i].rule, built_in[i].path, e) == -1)
+			return -1;
+	if (add(r, RULE_OWN, d->state, e) == -1 || add(r, RULE_OWN, d->runtime, e) == -1 ||
+	    add(r, RULE_OWN_PROGRAMS, d->libexec, e) == -1)
+		return -1;
+	if (add_list(r, RULE_ALLOW, c->mounts_allow, e) == -1)
+		return -1;
+	return add_list(r, RULE_BLOCK, c->mounts_block, e);
+}
+
+struct mountrules *
+mountrules_open(const struct config *c, const struct dirs *d, struct err *e)
+{
+	struct mountrules *r = calloc(1, sizeof(*r));
+
+	if (r == NULL)
+		err_set(e, E_SYS, "no memory for the rules of mounts");
+	else if (add_all(r, c, d, e) == -1)
+		mountrules_close(&r);
+	return r;
+}
+
+void
+mountrules_close(struct mountrules **rp)
+{
+	struct mountrules *r = *rp;
+
+	*rp = NULL;
+	for (size_t i = 0; r != NULL && i < r->n; i++)
+		free((char *)r->v[i].path);
+	free(r);
+}
+
+void
+mountrules_fill(const struct mountrules *r, struct msg_worker_start *start)
+{
+	start->rules.n = r->n;
+	start->rules.v = (struct msg_path_rule *)r->v;
+}

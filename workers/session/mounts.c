@@ -1,0 +1,245 @@
+/*
+ * As root the worker makes a detached mount of each checked descriptor, id-mapped so
+ * that the owner of a directory is root inside: what the sandbox writes there belongs
+ * to him, and he to nobody else.  Not what is mounted below the directory: it was not
+ * looked at, so it is not shown.  The child only moves these mounts to their places.
+ *
+ * The worker of an ordinary user may not make mounts; its child may, in a mount
+ * namespace where the worker's descriptors mean nothing.  It opens the real path anew,
+ * following no symlink at all, and goes on only when that is the very inode that was
+ * checked.  The kernel shows an ordinary user a directory only together with what is
+ * mounted below it.  Its owner needs no id map: root inside is that user.
+ *
+ * Either way what is mounted is the inode that was judged, whatever has been renamed
+ * or linked meanwhile.
+ */
+#include "mounts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fd.h"
+#include "hostpath.h"
+#include "log.h"
+#include "path.h"
+#include "place.h"
+#include "sys.h"
+#include "tree.h"
+
+const char *
+mounts_workdir(const struct msg_spec *s)
+{
+	return *s->mount_path != '\0' ? s->mount_path : DEFAULT_MOUNT_PATH;
+}
+
+bool
+mounts_private(const struct msg_spec *s)
+{
+	return *s->host_path == '\0' || s->host_path_mode == MOUNT_NONE;
+}
+
+void
+mounts_init(struct mounts *m)
+{
+	*m = (struct mounts){ .workspace = -1 };
+}
+
+void
+mounts_prepared(struct mounts *m)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		fd_close(&m->v[i].fd);
+		fd_close(&m->v[i].tree);
+		free(m->v[i].real);
+	}
+	free(m->v);
+	m->v = NULL;
+	m->n = 0;
+}
+
+void
+mounts_clear(struct mounts *m)
+{
+	mounts_prepared(m);
+	fd_close(&m->workspace);
+}
+
+/* ---- in the worker ------------------------------------------------------------------ */
+
+static uint64_t
+attributes(const struct mount_entry *en)
+{
+	return MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (en->read_only ? MOUNT_ATTR_RDONLY : 0);
+}
+
+/* Reading needs no map where there can be none; writing does. */
+static int
+detach(
+    struct mount_entry *en, const struct hostpath *h, const struct hostpath_ask *ask, uint64_t uid_base, struct err *e)
+{
+	struct idmap map = { .uid = h->st.st_uid, .gid = h->st.st_gid, .to = (uint32_t)uid_base, .count = 1 };
+
+	en->tree = tree_copy(h->fd, "", false, attributes(en));
+	if (en->tree == -1)
+		return err_sys(e, "%s: mount %s", ask->field, h->real);
+	AUTO_FD int owner = idmap_open(&map);
+	if (owner == -1)
+		return err_sys(e, "%s: make an id map", ask->field);
+	if (tree_idmap(en->tree, owner) == 0 || (errno == EINVAL && en->read_only))
+		return 0;
+	if (errno != EINVAL)
+		return err_sys(e, "%s: map the owner of %s", ask->field, h->real);
+	return err_set(e, E_INVALID,
+	    "%s: %s is on %s, which cannot be id-mapped, so the sandbox could not write there as its owner; "
+	    "mount it read-only, or choose a directory on another file system such as ext4, xfs, btrfs or tmpfs",
+	    ask->field, h->real, hostpath_fs(h->fd));
+}
+
+static int
+entry_add(
+    struct mounts *m, const struct hostpath_ask *ask, const char *at, const struct msg_worker_start *s, struct err *e)
+{
+	struct mount_entry *en = &m->v[m->n];
+	struct hostpath     h;
+
+	*en = (struct mount_entry){ .fd = -1, .tree = -1, .read_only = !ask->writable };
+	if (!path_normal(at, en->at))
+		return err_set(
+		    e, E_INVALID, "%s: '%s' is no place to mount it", ask->field, log_escape(at, strlen(at)));
+	if (hostpath_open(&h, ask, s, e) == -1)
+		return -1;
+	en->fd = h.fd;
+	en->is_file = !S_ISDIR(h.st.st_mode);
+	en->real = strdup(h.real);
+	m->n++;
+	if (en->real == NULL)
+		return err_set(e, E_SYS, "no memory for a mount");
+	return s->uid_count > 1 ? detach(en, &h, ask, s->uid_base, e) : 0;
+}
+
+static int
+add_workspace(struct mounts *m, const struct msg_worker_start *s, struct err *e)
+{
+	const struct msg_spec *spec = &s->spec;
+	bool                   rw = spec->host_path_mode == MOUNT_RW;
+	struct hostpath_ask    ask = { "spec.host_path", spec->host_path, rw, rw, true };
+
+	if (mounts_private(spec))
+		return 0;
+	if (entry_add(m, &ask, mounts_workdir(spec), s, e) == -1)
+		return -1;
+	m->workspace = fcntl(m->v[m->n - 1].fd, F_DUPFD_CLOEXEC, 0);
+	return m->workspace == -1 ? err_sys(e, "keep the workspace's directory") : 0;
+}
+
+/* The same mount named twice is one. */
+static bool
+is_placed(const struct mounts *m, const char *at)
+{
+	char normal[LIM_PATH + 1];
+
+	for (size_t i = 0; i < m->n; i++)
+		if (path_normal(at, normal) && strcmp(m->v[i].at, normal) == 0)
+			return true;
+	return false;
+}
+
+static int
+add_extra(struct mounts *m, const struct msg_worker_start *s, struct err *e)
+{
+	for (size_t i = 0; i < s->spec.extra_mounts.n; i++) {
+		const struct msg_mount *x = &s->spec.extra_mounts.v[i];
+		char                    field[64];
+		bool                    rw = x->mode == MOUNT_RW;
+		struct hostpath_ask     ask = { field, x->host_path, rw, rw, false };
+
+		snprintf(field, sizeof(field), "spec.extra_mounts.%zu.host_path", i);
+		if (x->mode != MOUNT_NONE && !is_placed(m, x->mount_path) &&
+		    entry_add(m, &ask, x->mount_path, s, e) == -1)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+by_place(const void *a, const void *b)
+{
+	return strcmp(((const struct mount_entry *)a)->at, ((const struct mount_entry *)b)->at);
+}
+
+int
+mounts_prepare(struct mounts *m, const struct msg_worker_start *s, struct err *e)
+{
+	if (mounts_private(&s->spec) && s->spec.extra_mounts.n == 0)
+		return 0;
+	m->v = calloc(s->spec.extra_mounts.n + 1, sizeof(*m->v));
+	if (m->v == NULL)
+		return err_set(e, E_SYS, "no memory for mounts");
+	if (add_workspace(m, s, e) == -1 || add_extra(m, s, e) == -1)
+		return -1;
+	qsort(m->v, m->n, sizeof(*m->v), by_place); /* a directory comes before what is below it */
+	return 0;
+}
+
+int
+mounts_reopen(struct mounts *m, const struct msg_worker_start *s, struct err *e)
+{
+	struct hostpath_ask ask = { "spec.host_path", s->spec.host_path, s->spec.host_path_mode == MOUNT_RW, false,
+		true };
+	struct hostpath     h;
+
+	if (mounts_private(&s->spec))
+		return 0;
+	if (hostpath_open(&h, &ask, s, e) == -1)
+		return -1;
+	m->workspace = h.fd;
+	return 0;
+}
+
+/* ---- in the child --------------------------------------------------------------------- */
+
+/* The inode that was checked, as our own mount namespace has it. */
+static int
+open_again(const struct mount_entry *en, struct err *e)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+	AUTO_FD int     fd = (int)syscall(SYS_openat2, AT_FDCWD, en->real, &how, sizeof(how));
+	struct stat     checked, found;
+
+	if (fd == -1 || fstat(fd, &found) == -1 || fstat(en->fd, &checked) == -1)
+		return err_sys(e, "open %s again", en->real);
+	if (found.st_dev != checked.st_dev || found.st_ino != checked.st_ino)
+		return err_set(e, E_INVALID, "%s was replaced while the sandbox was built", en->real);
+	return fd_take(&fd);
+}
+
+static int
+tree_of(const struct mount_entry *en, struct err *e)
+{
+	if (en->tree >= 0)
+		return fcntl(en->tree, F_DUPFD_CLOEXEC, 0);
+	AUTO_FD int fd = open_again(en, e);
+	if (fd == -1)
+		return -1;
+	int tree = tree_copy(fd, "", true, attributes(en));
+	return tree == -1 ? err_sys(e, "mount %s", en->real) : tree;
+}
+
+int
+mounts_put(const struct mounts *m, struct err *e)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		AUTO_FD int tree = tree_of(&m->v[i], e);
+		AUTO_FD int at = tree == -1 ? -1 : place_make(m->v[i].at, m->v[i].is_file, e);
+
+		if (at == -1)
+			return -1;
+		if (sys_move_mount(tree, "", at, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == -1)
+			return err_sys(e, "mount %s on %s", m->v[i].real, m->v[i].at);
+	}
+	return 0;
+}
