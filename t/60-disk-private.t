@@ -1,9 +1,9 @@
 #!/bin/sh
-# A private workspace has a size and a number of files, by whatever mechanism, and session info tells which.
+# A private workspace has a size and a number of files, by whatever mechanism, and session disk tells which.
 . t/lib/boxd.sh
+. t/lib/json.sh
 [ "$(id -u)" = 0 ] || plan skip_all "only root's boxd has more than tmpfs"
 boxd_config 'spare_sandboxes = 0' 'inodes = 512'
-info() { boxctl inspect "$1" -o json | sed -n "/\"disk\"/,/}/s/.*\"$2\": \"\{0,1\}\([^\",]*\).*/\1/p"; }
 loops() { losetup -a | grep -F "$D/"; }
 no_loops() { [ -z "$(loops)" ]; }
 anew() { # configuration line: a daemon with only that one of its kind
@@ -15,10 +15,10 @@ anew() { # configuration line: a daemon with only that one of its kind
 
 # Bytes and files up to the limit that is told, and no further.  $1 session, $2 bytes asked for
 hit() {
-	_limit=$(info "$1" limit_bytes)
+	_limit=$(disk "$1" limit_bytes)
 	ok "the limit is what was asked for, or little more" [ "$_limit" -ge "$2" ]
 	ok "not much more" [ "$_limit" -le $(($2 + $2 / 8 + 4194304)) ]
-	is "$(info "$1" hard_bytes)" true "the kernel refuses bytes"
+	is "$(disk "$1" hard_bytes)" true "the kernel refuses bytes"
 	boxctl exec "$1" -c 'exec 2>/tmp/err; mkdir d && head -c 500000000 /dev/zero >d/fill; stat -c %s d/fill >/tmp/size; rm -r d; grep -c -e "No space left" -e "quota exceeded" /tmp/err' >"$D/out"
 	is "$(cat "$D/out")" 1 "more bytes are refused"
 	_got=$(boxctl exec "$1" -- cat /tmp/size)
@@ -32,8 +32,8 @@ hit() {
 }
 
 few_files() { # session
-	is "$(info "$1" hard_inodes)" true "the kernel refuses files"
-	_limit=$(info "$1" limit_inodes)
+	is "$(disk "$1" hard_inodes)" true "the kernel refuses files"
+	_limit=$(disk "$1" limit_inodes)
 	_n=$(boxctl exec "$1" -c 'i=0; while true >f$i; do i=$((i+1)); done 2>/dev/null; echo $i; rm -f f*')
 	ok "so many files and no more ($_n of $_limit)" [ "$_n" -le "$_limit" ]
 	ok "about as many as are told" [ "$_n" -ge $((_limit - 16)) ]
@@ -43,7 +43,7 @@ few_files() { # session
 boxd_config 'workspace_backend = tmpfs'
 boxd_start
 boxctl create --name s --workspace-size 64 --memory 256 >/dev/null
-is "$(info s workspace)" tmpfs "tmpfs: by name"
+is "$(disk s workspace)" tmpfs "tmpfs: by name"
 hit s 67108864
 few_files s
 boxctl rm s >/dev/null
@@ -52,7 +52,7 @@ boxctl rm s >/dev/null
 if [ -e /dev/loop-control ] && command -v mkfs.ext4 >/dev/null; then
 	anew 'workspace_backend = loop'
 	boxctl create --name s --workspace-size 64 >/dev/null
-	is "$(info s workspace)" loop "loop: by name"
+	is "$(disk s workspace)" loop "loop: by name"
 	isnt "$(loops)" "" "loop: there is a device"
 	is "$(boxctl exec s -c 'ls -A; stat -c "%u %g %a" .')" "0 0 755" "loop: it is empty, and root's inside"
 	like "$(boxctl exec s -c 'grep " /workspace " /proc/mounts')" 'ext4 .*nosuid,nodev' "loop: nothing gains rights there"
@@ -89,12 +89,12 @@ fi
 # ---- auto ----
 anew 'workspace_backend = auto'
 boxctl create --name small --workspace-size 64 --memory 256 >/dev/null
-is "$(info small workspace)" tmpfs "auto: a small one is in memory"
+is "$(disk small workspace)" tmpfs "auto: a small one is in memory"
 boxctl create --name large --workspace-size 65 --memory 256 >/dev/null
-isnt "$(info large quota)" "" "auto: a large one is $(info large workspace)"
-like "$(info large workspace)" "$([ -e /dev/loop-control ] && command -v mkfs.ext4 >/dev/null && echo 'loop|btrfs' || echo tmpfs)" \
+isnt "$(disk large quota)" "" "auto: a large one is $(disk large workspace)"
+like "$(disk large workspace)" "$([ -e /dev/loop-control ] && command -v mkfs.ext4 >/dev/null && echo 'loop|btrfs' || echo tmpfs)" \
 	"auto: on a disk where that can be"
-if [ "$(info large workspace)" != tmpfs ]; then
+if [ "$(disk large workspace)" != tmpfs ]; then
 	is "$(boxctl exec large -c 'head -c 60000000 /dev/urandom >f; cat f >/dev/null; exec perl -e "my \$x = q(a) x (100 << 20); print length \$x"')" \
 		104857600 "auto: what is on a disk does not take a program's memory"
 fi
@@ -117,7 +117,7 @@ isnt $? 0 "by name and impossible: refused"
 like "$(cat "$D/err")" 'workspace_backend = loop: .*/dev/loop-control: No such file' "with the reason"
 without_dev 'workspace_backend = auto'
 boxctl create --name s --workspace-size 512 --memory 256 >/dev/null
-is "$(info s workspace)" tmpfs "auto and impossible: memory"
+is "$(disk s workspace)" tmpfs "auto and impossible: memory"
 like "$(boxctl inspect s)" 'loop: no loop devices: /dev/loop-control' "with the reason"
 boxctl rm s >/dev/null
 
@@ -138,8 +138,8 @@ if command -v mkfs.btrfs >/dev/null && grep -qw btrfs /proc/filesystems && [ -e 
 	like "$(cat "$D/err")" 'quotas are off on this btrfs' "btrfs: without quotas it is refused"
 	btrfs quota enable "$D/state"
 	boxctl create --name s --workspace-size 64 >/dev/null
-	is "$(info s workspace)" btrfs "btrfs: by name"
-	is "$(info s hard_inodes)" false "btrfs: files are not counted, and that is told"
+	is "$(disk s workspace)" btrfs "btrfs: by name"
+	is "$(disk s hard_inodes)" false "btrfs: files are not counted, and that is told"
 	hit s 67108864
 	like "$(boxctl exec s -- perl -e 'open(D, "<", "."); my $a = pack("q a4088", 0, "sub"); print ioctl(D, 0x5000940e, $a) ? "made" : $!' 2>&1)" \
 		'not permitted' "btrfs: no subvolume can be made inside, which would have no limit"
