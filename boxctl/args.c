@@ -145,6 +145,105 @@ set_workspace(struct args *a, const char *v, struct err *e)
 }
 
 static int
+set_workspace_quota(struct args *a, const char *v, struct err *e)
+{
+	return megabytes("workspace_quota_mb", v, &a->spec.workspace_quota_mb, e);
+}
+
+/* "PATH:ro": its mode, cut off; without one rw.  A path may have colons of its own. */
+static enum mount_mode
+cut_mode(char *text)
+{
+	char *colon = strrchr(text, ':');
+
+	if (colon == NULL || (strcmp(colon, ":ro") != 0 && strcmp(colon, ":rw") != 0))
+		return MOUNT_RW;
+	*colon = '\0';
+	return colon[2] == 'o' ? MOUNT_RO : MOUNT_RW;
+}
+
+/* A relative directory is meant from where we are; the daemon is somewhere else. */
+static char *
+host_path(const char *text)
+{
+	char *full = *text == '/' || *text == '\0' ? NULL : realpath(text, NULL);
+
+	return full != NULL ? full : strdup(text);
+}
+
+static int
+set_host_path(struct args *a, const char *v, struct err *e)
+{
+	char *text = strdup(v);
+
+	if (text == NULL)
+		return err_set(e, E_SYS, "no memory");
+	a->spec.host_path_mode = cut_mode(text);
+	free((char *)a->host_path);
+	a->host_path = host_path(text);
+	free(text);
+	if (a->host_path == NULL)
+		return err_set(e, E_SYS, "no memory");
+	if (*a->host_path == '\0' || strlen(a->host_path) > LIM_PATH)
+		return err_set(e, E_INVALID, "a path has 1 to %d bytes", LIM_PATH);
+	a->spec.host_path = a->host_path;
+	return 0;
+}
+
+static int
+set_mount_path(struct args *a, const char *v, struct err *e)
+{
+	if (strlen(v) > LIM_PATH)
+		return err_set(e, E_INVALID, "the path is over %d bytes long", LIM_PATH);
+	a->spec.mount_path = v;
+	return 0;
+}
+
+/* HOST:INSIDE[:ro|rw], divided at the last colon that is left: what is inside has none. */
+static int
+set_mount(struct args *a, const char *v, struct err *e)
+{
+	struct msg_mount *all = realloc(a->spec.extra_mounts.v, (a->spec.extra_mounts.n + 1) * sizeof(*all));
+	char             *text = all == NULL ? NULL : strdup(v), *colon;
+
+	if (all != NULL)
+		a->spec.extra_mounts.v = all;
+	if (text == NULL)
+		return err_set(e, E_SYS, "no memory");
+	enum mount_mode mode = cut_mode(text);
+	colon = strrchr(text, ':');
+	if (colon == NULL || colon == text || colon[1] == '\0' || a->spec.extra_mounts.n == LIM_MOUNTS) {
+		free(text);
+		return colon != NULL && a->spec.extra_mounts.n == LIM_MOUNTS
+			   ? err_set(e, E_INVALID, "more than %d mounts", LIM_MOUNTS)
+			   : err_set(e, E_INVALID, "'%s' is not HOST:INSIDE, HOST:INSIDE:ro or HOST:INSIDE:rw",
+				 text_safe(v));
+	}
+	*colon = '\0';
+	all[a->spec.extra_mounts.n++] = (struct msg_mount){ host_path(text), strdup(colon + 1), mode };
+	free(text);
+	return 0;
+}
+
+static int
+set_image(struct args *a, const char *v, struct err *e)
+{
+	if (strlen(v) > LIM_NAME)
+		return err_set(e, E_INVALID, "an image's name has up to %d bytes", LIM_NAME);
+	a->spec.image = v;
+	return 0;
+}
+
+static int
+set_writable_root(struct args *a, const char *v, struct err *e)
+{
+	(void)v;
+	(void)e;
+	a->spec.read_only_rootfs = false;
+	return 0;
+}
+
+static int
 set_cpus(struct args *a, const char *v, struct err *e)
 {
 	const char *rest = "";
@@ -297,6 +396,12 @@ const struct opt spec_options[] = { { 0, "memory", "SIZE", "memory limit: 512 (M
 	{ 0, "cpus", "N", "cpu limit in cores, such as 0.5", set_cpus },
 	{ 0, "pids", "N", "most processes and threads", set_pids },
 	{ 0, "workspace-size", "SIZE", "size of the private /workspace", set_workspace },
+	{ 0, "workspace-quota", "SIZE", "most bytes in the --host-path directory", set_workspace_quota },
+	{ 0, "host-path", "DIR[:ro|rw]", "work in this directory of the host", set_host_path },
+	{ 0, "mount-path", "DIR", "where the workspace is inside (default /workspace)", set_mount_path },
+	{ 0, "mount", "HOST:INSIDE[:ro|rw]", "mount more of the host; can be given many times", set_mount },
+	{ 0, "image", "NAME", "directory image to be the root, if there is one", set_image },
+	{ 0, "writable-root", NULL, "let the whole root be written, for the session's life", set_writable_root },
 	{ 0, "persistent", NULL, "never end it for being idle", set_persistent },
 	{ 0, "idle", "SECONDS", "end it after so long without a command", set_idle },
 	{ 0, "network", "off|on", "off (default): loopback only", set_network }, END_OF_TABLE };
@@ -333,6 +438,12 @@ args_clear(struct args *a)
 	for (size_t i = 0; i < a->exec.env.n; i++)
 		free((char *)a->exec.env.v[i].name);
 	free((struct pair *)a->exec.env.v);
+	for (size_t i = 0; i < a->spec.extra_mounts.n; i++) {
+		free((char *)a->spec.extra_mounts.v[i].host_path);
+		free((char *)a->spec.extra_mounts.v[i].mount_path);
+	}
+	free(a->spec.extra_mounts.v);
+	free((char *)a->host_path);
 	free(a->v);
 	*a = (struct args){ 0 };
 }
@@ -448,6 +559,6 @@ args_print_options(const struct opt *o)
 			snprintf(letter, sizeof(letter), "-%c, ", o->letter);
 		snprintf(left, sizeof(left), "%s--%s%s%s", letter, o->name, o->arg != NULL ? " " : "",
 		    o->arg != NULL ? o->arg : "");
-		printf("  %-28s %s\n", left, o->help);
+		printf("  %-33s %s\n", left, o->help);
 	}
 }

@@ -19,7 +19,8 @@ struct args {
 
 	/* create, run */
 	const char     *name;
-	struct msg_spec spec;
+	struct msg_spec spec;      /* its extra_mounts are owned */
+	const char     *host_path; /* owned; of the spec */
 
 	/* exec, run: all but session, argv and stdin is filled in */
 	struct msg_exec exec;

@@ -22,6 +22,11 @@ static const struct {
 	{ RULE_SYSTEM, "/boot" },
 	{ RULE_SYSTEM, "/run" },
 	{ RULE_SYSTEM, "/var/run" },
+	{ RULE_SYSTEM, "/var/spool/cron" }, /* what is written there is run, as root too */
+	{ RULE_SYSTEM, "/var/lib/docker" }, /* the files of containers, and their owners' */
+	{ RULE_SYSTEM, "/var/lib/containerd" },
+	{ RULE_SYSTEM, "/var/lib/containers" },
+	{ RULE_SYSTEM, "/var/lib/kubelet" },
 	{ RULE_HOME, "/root" },
 	/* written to by root inside as by root outside, for what is root's */
 	{ RULE_PROGRAMS, "/usr" },

@@ -357,7 +357,7 @@ on_worker_failed(struct session *s, struct msg *m)
 	enum err_code                   code = err_from_wire(f->code, strlen(f->code));
 	struct err                      e;
 
-	log_error("session=%lu name=%s failed: %s", s->id, s->name, f->reason);
+	log_at(code == E_INVALID ? LOG_INFO : LOG_ERROR, "session=%lu name=%s failed: %s", s->id, s->name, f->reason);
 	err_set(&e, code == E__COUNT ? E_CRASH : code, "session %s failed: %s", s->name, f->reason);
 	session_fail(s, &e);
 }

@@ -68,6 +68,19 @@ lacks_points(const struct msg_spec *s, const struct mounts *m)
 /* ---- in the worker -------------------------------------------------------------------- */
 
 static int
+not_mappable(const struct layers *l, int dir, const char *path, const char *at, struct err *e)
+{
+	int         why = errno;
+	AUTO_FD int fd = openat(dir, *path == '\0' ? "." : path, O_PATH | O_CLOEXEC);
+
+	return err_set(e, E_BACKEND,
+	    "%s%s is on %s, which cannot be id-mapped (%s), so it cannot be a layer of this root: "
+	    "ext4, xfs, btrfs and tmpfs can",
+	    l->image ? "spec.image: the image" : "spec.read_only_rootfs: ", l->image ? "" : at, hostpath_fs(fd),
+	    strerror(why));
+}
+
+static int
 layer_add(struct layers *l, int dir, const char *path, const char *at, int map, struct err *e)
 {
 	AUTO_FD int tree = tree_copy(dir, path, false, SEALED);
@@ -75,11 +88,7 @@ layer_add(struct layers *l, int dir, const char *path, const char *at, int map, 
 	if (tree == -1)
 		return err_sys(e, "clone %s for the root", at);
 	if (tree_idmap(tree, map) == -1)
-		return err_set(e, E_BACKEND,
-		    "%s%s is on %s, which cannot be id-mapped (%s), so it cannot be a layer of this root: "
-		    "ext4, xfs, btrfs and tmpfs can",
-		    l->image ? "spec.image: the image" : "spec.read_only_rootfs: ", l->image ? "" : at,
-		    hostpath_fs(tree), strerror(errno));
+		return not_mappable(l, dir, path, at, e);
 	l->v[l->n].path = at;
 	l->v[l->n++].tree = fd_take(&tree);
 	return 0;
