@@ -64,6 +64,7 @@
 	100000 /* descriptors and mappings looked at for files without a name; far more than a pids limit lets be */
 #define LIM_SCAN_REST 4       /* a scan's own time, so often, is waited before the next: a fifth of a cpu at most */
 #define LIM_SCAN_MIN_SEC 0.1  /* between two scans, however fast */
+#define LIM_MEASURE_SEC 60.0  /* a result waits for the scan after its command no longer than this */
 #define LIM_SCAN_MAX_SEC 10.0 /* and however slow */
 
 /* State files */

@@ -58,8 +58,7 @@ image_bytes(const struct disk_ask *ask)
 static const char *
 find_mkfs(void)
 {
-	static const char *const places[] = { "/usr/sbin/mkfs.ext4", "/sbin/mkfs.ext4", "/usr/local/sbin/mkfs.ext4",
-		"/usr/bin/mkfs.ext4" };
+	static const char *const places[] = { "/usr/sbin/mkfs.ext4", "/sbin/mkfs.ext4" };
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
 		if (access(places[i], X_OK) == 0)

@@ -22,6 +22,8 @@ static const char *const phase_text[] = {
 /* A command that waits for a scan that began after it came, or after it ended. */
 struct held {
 	TAILQ_ENTRY(held) next;
+	struct watch   *watch;
+	ev_timer        patience; /* BEFORE: the command's own timeout; AFTER: ours */
 	uint64_t        exec;
 	enum phase      phase;
 	uint64_t        scan; /* at least this one */
@@ -130,20 +132,47 @@ scan_again(struct watch *w)
 static void
 held_drop(struct watch *w, struct held *h)
 {
+	ev_timer_stop(w->worker->loop, &h->patience);
 	TAILQ_REMOVE(&w->held, h, next);
 	kept_clear(&h->kept);
 	free(h);
 }
 
+/* A disk that hangs holds the scan, but not the one who asked. */
+static void
+on_patience(struct ev_loop *loop, ev_timer *t, int revents)
+{
+	struct held  *h = t->data;
+	struct watch *w = h->watch;
+	struct err    e, ignored;
+
+	(void)loop;
+	(void)revents;
+	if (h->phase == AFTER) {
+		log_warn("session=%lu exec=%lu not measured: the scan hangs", w->worker->about.id, h->exec);
+		exec_measured(w->worker, h->exec, NULL);
+	} else {
+		err_set(
+		    &e, E_BUSY, "the workspace could not be measured within the command's timeout; it was not started");
+		link_fail(w->worker->up, h->exec, 0, &e, &ignored);
+	}
+	held_drop(w, h);
+}
+
 static struct held *
-hold(struct watch *w, uint64_t exec, enum phase phase)
+hold(struct watch *w, uint64_t exec, enum phase phase, double sec)
 {
 	struct held *h = calloc(1, sizeof(*h));
 
 	if (h == NULL)
 		return NULL;
+	h->watch = w;
 	h->exec = exec;
 	h->phase = phase;
+	ev_timer_init(&h->patience, on_patience, sec, 0.);
+	h->patience.data = h;
+	if (sec > 0)
+		ev_timer_start(w->worker->loop, &h->patience);
 	h->scan = w->scan + 1; /* the one under way may have seen the place before */
 	TAILQ_INSERT_TAIL(&w->held, h, next);
 	return h;
@@ -280,11 +309,12 @@ watch_wake(struct watch *w)
 int
 watch_before(struct watch *w, struct msg *m, struct err *e)
 {
-	struct held *h = hold(w, m->id, BEFORE);
+	const struct msg_exec *x = m->body;
+	struct held           *h = hold(w, m->id, BEFORE, (double)x->timeout_ms / 1e3);
 
 	if (h == NULL)
 		return err_set(e, E_SYS, "no memory for a command");
-	h->body = *(const struct msg_exec *)m->body;
+	h->body = *x;
 	if (kept_set(&h->kept, MSG_EXEC, &h->body, e) == -1) {
 		held_drop(w, h);
 		return -1;
@@ -313,7 +343,7 @@ watch_cancel(struct watch *w, uint64_t exec)
 void
 watch_after(struct watch *w, uint64_t exec)
 {
-	if (hold(w, exec, AFTER) == NULL)
+	if (hold(w, exec, AFTER, LIM_MEASURE_SEC) == NULL)
 		exec_measured(w->worker, exec, NULL);
 	else
 		scan(w);
