@@ -27,7 +27,7 @@ like "$(boxctl exec s -c 'head -c 40000000 /dev/zero >f' 2>&1)" 'quota exceeded'
 ok "a subvolume: at the limit" [ "$(stat -c %s "$D/b/sub/f")" -le 16777216 ]
 boxctl create --name d --host-path "$D/b/dir" --workspace-quota 16 >/dev/null
 like "$(disk d quota)" 'watcher.*not a btrfs subvolume of its own' "a plain directory: watched"
-is "$(boxctl exec d -o json -c 'head -c 40000000 /dev/urandom >f; sync f; sleep 98765' 2>/dev/null | field cause)" disk "a plain directory: the watcher sees it"
+is "$(boxctl exec d -t 60 -o json -c 'head -c 40000000 /dev/urandom >f; sync f; sleep 98765' 2>/dev/null | field cause)" disk "a plain directory: the watcher sees it"
 boxd_stop
 umount "$D/b"
 done_testing

@@ -21,7 +21,7 @@ is "$(disk s limit_bytes)" 8388608 "session info: the limit"
 is "$(boxctl exec s -c 'head -c 4000000 /dev/zero >a; sleep 0.3; stat -c %s a')" 4000000 "within the quota a command runs"
 
 # ---- while ----
-boxctl exec s -o json -c 'head -c 20000000 /dev/zero >b; touch wrote; sleep 98765' >"$D/out" 2>"$D/err"
+boxctl exec s -t 60 -o json -c 'head -c 20000000 /dev/zero >b; touch wrote; sleep 98765' >"$D/out" 2>"$D/err"
 is $? 137 "while: the command is killed"
 is "$(field cause <"$D/out")" disk "while: the cause is told"
 like "$(field error <"$D/out")" "^workspace quota exceeded during execution: $told\$" "while: used and limit are told"
@@ -37,7 +37,7 @@ rm "$D/w/b"
 is "$(boxctl exec s -- echo again)" again "before: with room again it runs"
 
 # ---- after ----
-boxctl exec s -o json -c 'echo done; head -c 20000000 /dev/zero >b; exit 3' >"$D/out" 2>"$D/err"
+boxctl exec s -t 60 -o json -c 'echo done; head -c 20000000 /dev/zero >b; exit 3' >"$D/out" 2>"$D/err"
 is $? 3 "after: a command that was faster than the watcher has its exit code"
 is "$(field cause <"$D/out")" disk "after: the cause is told"
 like "$(field error <"$D/out")" "^workspace quota exceeded (after|during) execution: $told\$" "after: in these words"
@@ -47,12 +47,12 @@ rm "$D/w/b"
 # ---- who is killed ----
 boxctl create --name n --host-path "$D/other" --workspace-quota 8 >/dev/null
 for s in s s n; do
-	boxctl exec $s -o json -- sleep 98765 >"$D/out.$s.$$" 2>/dev/null &
+	boxctl exec $s -t 60 -o json -- sleep 98765 >"$D/out.$s.$$" 2>/dev/null &
 	jobs="$jobs $!"
 done
 both() { boxctl inspect s -o json | grep -q '"running": 2'; }
 eventually both
-boxctl exec s -o json -c 'head -c 20000000 /dev/zero >b; sleep 98765' >"$D/out" 2>/dev/null
+boxctl exec s -t 60 -o json -c 'head -c 20000000 /dev/zero >b; sleep 98765' >"$D/out" 2>/dev/null
 is "$(field cause <"$D/out")" disk "of several commands the writer is killed"
 none() { boxctl inspect s -o json | grep -q '"running": 0'; }
 eventually none
@@ -63,7 +63,7 @@ wait $jobs
 rm "$D/w/b"
 
 # ---- files ----
-boxctl exec s -o json -c 'i=0; while [ $i -lt 400 ]; do : >f$i; i=$((i+1)); done; sleep 98765' >"$D/out" 2>/dev/null
+boxctl exec s -t 60 -o json -c 'i=0; while [ $i -lt 400 ]; do : >f$i; i=$((i+1)); done; sleep 98765' >"$D/out" 2>/dev/null
 like "$(field error <"$D/out")" "^workspace entry limit exceeded during execution: entries>300 host_path=$D/w session_id=s\$" \
 	"too many files: killed, in these words"
 boxctl exec s -- true 2>"$D/err"
@@ -72,7 +72,7 @@ like "$(cat "$D/err")" "workspace entry limit exceeded before execution: entries
 rm "$D/w"/f*
 
 # ---- another worker ----
-boxctl exec s -o json -c 'until [ -e go ]; do sleep 0.05; done; head -c 20000000 /dev/zero >b; sleep 98765' >"$D/out" 2>/dev/null &
+boxctl exec s -t 60 -o json -c 'until [ -e go ]; do sleep 0.05; done; head -c 20000000 /dev/zero >b; sleep 98765' >"$D/out" 2>/dev/null &
 job=$!
 one() { boxctl inspect s -o json | grep -q '"running": 1'; }
 eventually one

@@ -7,7 +7,10 @@
 #include "fd.h"
 #include "log.h"
 
-/* In order of preference: a btrfs subvolume is made in a tenth of the time of a loop device. */
+/*
+ * In order of preference.  Both take about 1.5 ms to make; but a full subvolume goes at once,
+ * while the kernel first writes what is cached of a loop device's file system to its image.
+ */
 static const struct disk_mechanism *const mechanisms[] = { &disk_btrfs, &disk_loop };
 
 enum { MECHANISMS = sizeof(mechanisms) / sizeof(*mechanisms) };
