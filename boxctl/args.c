@@ -199,30 +199,45 @@ set_mount_path(struct args *a, const char *v, struct err *e)
 	return 0;
 }
 
+static int
+add_mount(struct args *a, char *host, char *inside, enum mount_mode mode, struct err *e)
+{
+	size_t            n = a->spec.extra_mounts.n;
+	struct msg_mount *all = realloc(a->spec.extra_mounts.v, (n + 1) * sizeof(*all));
+
+	if (all != NULL)
+		a->spec.extra_mounts.v = all;
+	if (all == NULL || host == NULL || inside == NULL) {
+		free(host);
+		free(inside);
+		return err_set(e, E_SYS, "no memory");
+	}
+	all[n] = (struct msg_mount){ host, inside, mode };
+	a->spec.extra_mounts.n++;
+	return 0;
+}
+
 /* HOST:INSIDE[:ro|rw], divided at the last colon that is left: what is inside has none. */
 static int
 set_mount(struct args *a, const char *v, struct err *e)
 {
-	struct msg_mount *all = realloc(a->spec.extra_mounts.v, (a->spec.extra_mounts.n + 1) * sizeof(*all));
-	char             *text = all == NULL ? NULL : strdup(v), *colon;
+	char *text = strdup(v);
 
-	if (all != NULL)
-		a->spec.extra_mounts.v = all;
 	if (text == NULL)
 		return err_set(e, E_SYS, "no memory");
 	enum mount_mode mode = cut_mode(text);
-	colon = strrchr(text, ':');
-	if (colon == NULL || colon == text || colon[1] == '\0' || a->spec.extra_mounts.n == LIM_MOUNTS) {
-		free(text);
-		return colon != NULL && a->spec.extra_mounts.n == LIM_MOUNTS
-			   ? err_set(e, E_INVALID, "more than %d mounts", LIM_MOUNTS)
-			   : err_set(e, E_INVALID, "'%s' is not HOST:INSIDE, HOST:INSIDE:ro or HOST:INSIDE:rw",
-				 text_safe(v));
+	char           *colon = strrchr(text, ':');
+	int             r;
+	if (colon == NULL || colon == text || colon[1] == '\0') {
+		r = err_set(e, E_INVALID, "'%s' is not HOST:INSIDE, HOST:INSIDE:ro or HOST:INSIDE:rw", text_safe(v));
+	} else if (a->spec.extra_mounts.n == LIM_MOUNTS) {
+		r = err_set(e, E_INVALID, "more than %d mounts", LIM_MOUNTS);
+	} else {
+		*colon = '\0';
+		r = add_mount(a, host_path(text), strdup(colon + 1), mode, e);
 	}
-	*colon = '\0';
-	all[a->spec.extra_mounts.n++] = (struct msg_mount){ host_path(text), strdup(colon + 1), mode };
 	free(text);
-	return 0;
+	return r;
 }
 
 static int

@@ -14,6 +14,7 @@ static const char *const taken[] = {
 	"/bin",
 	"/dev",
 	"/etc/alternatives",
+	"/etc/pki",
 	"/etc/ssl",
 	"/lib",
 	"/lib32",

@@ -8,6 +8,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
+#include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +23,6 @@
 static const char *const directories[] = {
 	"etc",
 	"etc/alternatives",
-	"etc/ssl",
 	"dev",
 	"dev/pts",
 	"dev/shm",
@@ -35,8 +36,18 @@ static const char *const directories[] = {
 	"workspace",
 };
 
-/* Host directories that may be links (merged /usr) or real. */
-static const char *const lib_dirs[] = { "bin", "sbin", "lib", "lib32", "lib64", "libx32" };
+/* Host directories that may be links (merged /usr) or real; see root_host_view of the session worker. */
+static const char *const mirrored[] = {
+	"bin",
+	"sbin",
+	"lib",
+	"lib32",
+	"lib64",
+	"libx32",
+	"etc/pki/tls/certs",
+	"etc/pki/ca-trust/extracted",
+	"etc/ssl/certs",
+};
 
 static const struct {
 	const char *name, *text;
@@ -57,7 +68,23 @@ static const char *const copies[] = {
 	"etc/services",
 	"etc/mime.types",
 	"etc/ld.so.conf",
+	"etc/gai.conf",
+	"etc/magic",
+	"etc/ssl/openssl.cnf",
+	"etc/timezone",
 };
+
+/* Settings that programs do not start without.  Of these only what everybody may read. */
+static const char *const trees[] = {
+	"/etc/ImageMagick-*",
+	"/etc/R",
+	"/etc/fonts",
+	"/etc/java-*",
+	"/etc/perl",
+	"/etc/texmf",
+};
+
+enum { COPY_BYTES = 256 * 1024, TREE_ENTRIES = 2000 }; /* a settings file is smaller; all trees together have fewer */
 
 static const struct {
 	const char *name, *to;
@@ -128,16 +155,93 @@ copy_host_file(int root, const char *name, struct err *e)
 	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd == -1)
 		return 0;
-	while (all.len < 256 * 1024 && (n = read(fd, bytes, sizeof(bytes))) > 0)
+	while (all.len < COPY_BYTES && (n = read(fd, bytes, sizeof(bytes))) > 0)
 		buf_append(&all, bytes, (size_t)n);
 	int r = n < 0 || all.failed ? err_sys(e, "copy %s", path) : write_file(root, name, all.data, all.len, e);
 	buf_clear(&all);
 	return r;
 }
 
+/* The directories above a name. */
+static int
+make_parents(int root, const char *name, struct err *e)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s", name);
+	for (char *slash = strchr(path, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (make_directory(root, path, e) == -1)
+			return -1;
+		*slash = '/';
+	}
+	return 0;
+}
+
+static int
+copy_entry(int root, const FTSENT *en, struct err *e)
+{
+	const char *name = en->fts_path + 1;
+	char        to[PATH_MAX];
+	ssize_t     n;
+
+	switch (en->fts_info) {
+	case FTS_D:
+		return make_directory(root, name, e);
+	case FTS_F:
+		if (!(en->fts_statp->st_mode & S_IROTH) || en->fts_statp->st_size > COPY_BYTES)
+			return 0;
+		return copy_host_file(root, name, e);
+	case FTS_SL:
+		if ((n = readlink(en->fts_path, to, sizeof(to) - 1)) == -1)
+			return 0;
+		to[n] = '\0';
+		return make_link(root, name, to, e);
+	}
+	return 0;
+}
+
+static int
+copy_tree(int root, char *path, unsigned *entries, struct err *e)
+{
+	char   *paths[] = { path, NULL };
+	FTS    *tree = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+	FTSENT *en;
+	int     r = 0;
+
+	while (tree != NULL && r == 0 && *entries < TREE_ENTRIES && (en = fts_read(tree)) != NULL) {
+		if (en->fts_info == FTS_D && !(en->fts_statp->st_mode & S_IROTH))
+			fts_set(tree, en, FTS_SKIP);
+		else
+			r = copy_entry(root, en, e);
+		++*entries;
+	}
+	if (tree != NULL)
+		fts_close(tree);
+	return r;
+}
+
+static int
+copy_trees(int root, struct err *e)
+{
+	unsigned entries = 0;
+	int      r = 0;
+
+	for (size_t i = 0; i < COUNT(trees) && r == 0; i++) {
+		glob_t found;
+
+		if (glob(trees[i], 0, NULL, &found) != 0)
+			continue;
+		for (size_t k = 0; k < found.gl_pathc && r == 0; k++)
+			r = copy_tree(root, found.gl_pathv[k], &entries, e);
+		globfree(&found);
+	}
+	return r;
+}
+
 /* /bin and its like: a link where the host has a link, a mount point where it has a directory. */
 static int
-mirror_lib_dir(int root, const char *name, struct err *e)
+mirror(int root, const char *name, struct err *e)
 {
 	char        path[PATH_MAX], to[PATH_MAX];
 	struct stat st;
@@ -145,6 +249,8 @@ mirror_lib_dir(int root, const char *name, struct err *e)
 	snprintf(path, sizeof(path), "/%s", name);
 	if (lstat(path, &st) == -1)
 		return 0;
+	if (make_parents(root, name, e) == -1)
+		return -1;
 	if (!S_ISLNK(st.st_mode))
 		return make_directory(root, name, e);
 	ssize_t n = readlink(path, to, sizeof(to) - 1);
@@ -178,15 +284,17 @@ fill(int root, struct err *e)
 	for (size_t i = 0; i < COUNT(directories); i++)
 		if (make_directory(root, directories[i], e) == -1)
 			return -1;
-	for (size_t i = 0; i < COUNT(lib_dirs); i++)
-		if (mirror_lib_dir(root, lib_dirs[i], e) == -1)
+	for (size_t i = 0; i < COUNT(mirrored); i++)
+		if (mirror(root, mirrored[i], e) == -1)
 			return -1;
 	for (size_t i = 0; i < COUNT(files); i++)
 		if (write_file(root, files[i].name, files[i].text, strlen(files[i].text), e) == -1)
 			return -1;
 	for (size_t i = 0; i < COUNT(copies); i++)
-		if (copy_host_file(root, copies[i], e) == -1)
+		if (make_parents(root, copies[i], e) == -1 || copy_host_file(root, copies[i], e) == -1)
 			return -1;
+	if (copy_trees(root, e) == -1)
+		return -1;
 	for (size_t i = 0; i < COUNT(links); i++)
 		if (make_link(root, links[i].name, links[i].to, e) == -1)
 			return -1;

@@ -45,8 +45,25 @@ takes_what_is_right(void)
 }
 
 static void
+takes_lists_of_paths(void)
+{
+	static const char text[] = "mounts.allow = /srv , /a//b/,,/c d \nmounts.block =";
+	char              path[LIM_PATH + 1], all[256] = "";
+
+	ok(parse(text, strlen(text)) == 0, "lists of paths are taken");
+	for (const char *list = config.mounts_allow; config_next_path(&list, path);)
+		snprintf(all + strlen(all), sizeof(all) - strlen(all), "<%.20s>", path);
+	is(all, "</srv></a/b></c d>", "normal, without blanks around them");
+	const char *list = config.mounts_block;
+	ok(!config_next_path(&list, path), "an empty list has none");
+}
+
+static void
 refuses_what_is_wrong(void)
 {
+	refuses("mounts.allow = /a, b", "file:1: mounts.allow: 'b' is not an absolute path without '..'");
+	refuses("mounts.block = /a/../b", "file:1: mounts.block: '/a/../b' is not an absolute path without '..'");
+	refuses("mounts_allow = /a", "file:1: there is no option 'mounts_allow'");
 	refuses("x", "file:1: 'x' is not 'name = value'");
 	refuses("\n\nx = 1", "file:3: there is no option 'x'");
 	refuses("Max_Sessions = 1", "file:1: there is no option 'Max_Sessions'");
@@ -100,6 +117,7 @@ int
 main(void)
 {
 	takes_what_is_right();
+	takes_lists_of_paths();
 	refuses_what_is_wrong();
 	refuses_what_is_long();
 	survives_noise();

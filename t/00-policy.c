@@ -2,6 +2,7 @@
 #include <sodium.h>
 #include <string.h>
 
+#include "supervisor/mountspec.h"
 #include "supervisor/policy.h"
 #include "tap.h"
 
@@ -76,6 +77,69 @@ compares_every_field(void)
 	}
 }
 
+/* Specs with these mounts; NULL host paths end a list. */
+static struct msg_spec
+with_mounts(struct msg_mount *v)
+{
+	struct msg_spec s;
+
+	msg_defaults(MSG_SPEC, &s);
+	s.extra_mounts.v = v;
+	while (v[s.extra_mounts.n].host_path != NULL)
+		s.extra_mounts.n++;
+	return s;
+}
+
+static void
+compares_mounts_as_sets(void)
+{
+	struct msg_mount one[] = { { "/a", "/x", MOUNT_RW }, { "/b", "/y", MOUNT_RO }, { NULL } };
+	struct msg_mount turned[] = { { "/b", "/y", MOUNT_RO }, { "/n", "/n", MOUNT_NONE }, { "/a", "/x/", MOUNT_RW },
+		{ "/b", "//y", MOUNT_RO }, { NULL } };
+	struct msg_mount less[] = { { "/a", "/x", MOUNT_RW }, { NULL } };
+	struct msg_mount mode[] = { { "/a", "/x", MOUNT_RO }, { "/b", "/y", MOUNT_RO }, { NULL } };
+	struct msg_mount place[] = { { "/a", "/z", MOUNT_RW }, { "/b", "/y", MOUNT_RO }, { NULL } };
+	struct msg_mount none[] = { { "/a", "/x", MOUNT_NONE }, { NULL } };
+	struct msg_spec  a = with_mounts(one), b = with_mounts(turned), empty;
+
+	msg_defaults(MSG_SPEC, &empty);
+	ok(mountspec_same_extra(&a, &b), "order, repetition and mode none do not count");
+	b = with_mounts(less);
+	ok(!mountspec_same_extra(&a, &b) && !mountspec_same_extra(&b, &a), "one less does");
+	b = with_mounts(mode);
+	ok(!mountspec_same_extra(&a, &b), "another mode does");
+	b = with_mounts(place);
+	ok(!mountspec_same_extra(&a, &b), "another place does");
+	b = with_mounts(none);
+	ok(mountspec_same_extra(&b, &empty), "none at all is no mount");
+	ok(!mountspec_wants_host(&b) && mountspec_wants_host(&a), "and needs nothing of the host");
+}
+
+static void
+knows_the_default(void)
+{
+	struct msg_mount one[] = { { "/a", "/x", MOUNT_RW }, { NULL } };
+	struct msg_spec  s, other;
+	struct err       e;
+
+	msg_defaults(MSG_SPEC, &s);
+	ok(policy_fill_spec(&s, &config, &e) == 0 && mountspec_is_default(&s), "an empty spec is the default");
+	is(s.mount_path, "/workspace", "with its place filled in");
+	other = s;
+	other.host_path = "/srv";
+	ok(!mountspec_is_default(&other), "a host_path is not");
+	other.host_path_mode = MOUNT_NONE;
+	ok(mountspec_is_default(&other), "unless its mode is none");
+	other.read_only_rootfs = false;
+	ok(!mountspec_is_default(&other), "a writable root is not");
+	other = s;
+	other.mount_path = "/data";
+	ok(!mountspec_is_default(&other), "another place is not");
+	other = with_mounts(one);
+	other.mount_path = s.mount_path;
+	ok(!mountspec_is_default(&other), "a mount is not");
+}
+
 int
 main(void)
 {
@@ -85,5 +149,7 @@ main(void)
 	checks_names();
 	fills_and_bounds();
 	compares_every_field();
+	compares_mounts_as_sets();
+	knows_the_default();
 	done_testing();
 }

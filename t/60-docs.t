@@ -22,15 +22,15 @@ else
 	pass "an option that is not told is seen"
 fi
 
-"$BUILD/boxd" --print-config | sed -n 's/^#\([a-z_]*\) =.*/\1/p' |
+"$BUILD/boxd" --print-config | sed -n 's/^#\([a-z_.]*\) =.*/\1/p' |
 	sed 's/^/It Cm /' >"$D/words"
 told etc/boxd.conf.5 "boxd.conf(5) tells every option" <"$D/words"
 # its default too: the number behind "Default" of the same entry
 "$BUILD/boxd" --print-config | sed -n 's/^#\([a-z_]*\) = \([0-9][0-9]*\)$/\1 \2/p' >"$D/defaults"
 awk '/^\.It Cm / { name = $3 } /^Default [0-9]/ { d = $2; sub(/[,.]$/, "", d); print name, d }' etc/boxd.conf.5 >"$D/told"
 is "$(sort "$D/told")" "$(sort "$D/defaults")" "with its default"
-sed -n 's/^\.Dl \([a-z_]* = .*\)/\1/p' etc/boxd.conf.5 >"$D/examples"
-is "$(wc -l <"$D/examples")" "$(grep -c '^CONF(' supervisor/config.def)" "and an example"
+sed -n 's/^\.Dl \([a-z_.]* = .*\)/\1/p' etc/boxd.conf.5 >"$D/examples"
+is "$(wc -l <"$D/examples")" "$(grep -c '^CONF' supervisor/config.def)" "and an example"
 "$BUILD/boxd" --check-config -c "$D/examples" >/dev/null
 ok "that is valid"
 

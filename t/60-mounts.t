@@ -5,6 +5,7 @@ boxd_start
 mkdir "$D/work" "$D/lib" "$D/skill"
 echo text >"$D/lib/file"
 echo run >"$D/skill/SKILL.md"
+field() { boxctl inspect "$1" -o json | sed -n "s/^ *\"$2\": \"\{0,1\}\([^\",]*\).*/\1/p" | head -n 1; }
 in_box() { _s=$1; shift; timeout -k 5 60 "$BUILD/boxctl" --socket "$D/run/boxd.sock" exec "$_s" -t 30 "$@" 2>&1; }
 
 if [ "$(id -u)" = 0 ]; then
@@ -41,11 +42,11 @@ like "$(in_box e -c 'touch /etc/x')" 'Read-only' "the root stays read-only"
 is "$(in_box e -- python3 -c 'import ssl; print(1)')" 1 "and is otherwise what it was"
 
 # none, twice, and another order are the same set; another set makes the session anew
-first=$(boxctl inspect e -o json | jq .id)
+first=$(field e id)
 boxctl create --name e --host-path "$D/work" --mount "$D/skill:/opt" --mount "$D/skill:/opt/" --mount "$D/skill:/home/s" \
 	--mount "$D/skill:/tmp/s" --mount "$D/lib/file:/etc/one-file:ro" --mount "$D/lib:/lib2/a/b" \
 	--mount "$D/skill:/workspace/.skills/one:ro" >/dev/null
-is "$(boxctl inspect e -o json | jq .id)" "$first" "the same set in another order is the same session"
+is "$(field e id)" "$first" "the same set in another order is the same session"
 in_box e -c "echo x >/tmp/mark; sleep 600" >/dev/null 2>"$D/err" & slow=$!
 eventually in_box e -- test -e /tmp/mark >/dev/null
 ok "a command runs in it"
@@ -55,12 +56,12 @@ boxctl create --name e --host-path "$D/work" --mount "$D/skill:/opt" >/dev/null
 ok "another set of mounts is no conflict"
 wait $one
 ok "also for a second create that comes meanwhile"
-second=$(boxctl inspect e -o json | jq .id)
+second=$(field e id)
 isnt "$second" "$first" "the session is another"
 is "$(in_box e -c 'ls /tmp /opt' | tr '\n' ' ')" "/opt: SKILL.md  /tmp: " "with its own mounts and nothing of the old one"
 wait $slow
 boxctl create --name e --host-path "$D/work" >/dev/null
-isnt "$(boxctl inspect e -o json | jq .id)" "$second" "no mounts at all is another set too"
+isnt "$(field e id)" "$second" "no mounts at all is another set too"
 is "$(boxctl create --name e --host-path "$D/lib" 2>&1 | grep -c 'already exists with host_path')" 1 "another host_path is a conflict"
 "$BUILD/boxctl" --socket "$D/run/boxd.sock" create --name e --host-path "$D/work" --mount "$D/skill:/opt" >/dev/null & gone=$!
 vanish $gone
@@ -73,12 +74,25 @@ is "$(stat -c '%u:%g %a' "$D/work/new" "$D/work/new/er" | sort -u)" "$owner 755"
 boxctl rm m >/dev/null
 
 # a worker that takes over knows the workspace again, and the mounts never went away
-worker=$(boxctl inspect e -o json | jq .worker_pid)
+worker=$(field e worker_pid)
 vanish "$worker"
 is "$(in_box e -c 'cat made')" a "after a worker's crash the mounts are there"
 unlike "$(cat "$D/log")" 'workspace is not found again' "and the new worker has found the directory"
+
+# a whole state of long paths is not too long for the next daemon
+long=$(printf '%0200d' 0)
+mkdir -p "$D/$long/$long/$long/$long"
+set --
+for i in $(seq 60); do
+	set -- "$@" --mount "$D/$long/$long/$long/$long:/m/$long/$long/$long/$i:ro"
+done
+boxctl create --name long "$@" >/dev/null
+ok "sixty mounts with long paths"
+vanish "$BOXD_PID"
+boxd_start
+is "$(in_box long -c "ls -d /m/$long/$long/$long/* | wc -l" | tr -d ' ')" 60 "outlive the daemon"
 mv "$D/work" "$D/work2"
-vanish "$(boxctl inspect e -o json | jq .worker_pid)"
+vanish "$(field e worker_pid)"
 is "$(in_box e -c 'cat made')" a "also when it was moved"
 eventually grep -q 'workspace is not found again' "$D/log"
 ok "which is logged"

@@ -4,6 +4,7 @@
 [ "$(id -u)" = 0 ] || plan skip_all "only a boxd that runs as root can give a writable root"
 boxd_config 'overlay_mb = 24' 'inodes = 2000'
 boxd_start
+field() { boxctl inspect "$1" -o json | sed -n "s/^ *\"$2\": \"\{0,1\}\([^\",]*\).*/\1/p" | head -n 1; }
 in_box() { _s=$1; shift; timeout -k 5 100 "$BUILD/boxctl" --socket "$D/run/boxd.sock" exec "$_s" -t 90 "$@" 2>&1; }
 mark=boxd-t-$$
 
@@ -22,6 +23,7 @@ is "$(in_box w -c "ln -sf /bin/true /etc/alternatives/$mark && echo x >/etc/ssl/
 	"the rest of /etc"
 is "$(in_box w -c "mkdir -p /var/lib/x /opt/x /srv && touch /run/x && ls -d /var/lib/x /opt/x /srv /run/x | wc -l" | tr -d ' ')" 4 "/var, /opt, /srv and /run"
 is "$(in_box w -c 'ls -A /proc/acpi /proc/scsi 2>/dev/null | grep -v :')" "" "what is masked in /proc stays empty"
+is "$(in_box w -c 'ls -d /usr/local/etc /etc/ssl/private /etc/shadow 2>/dev/null')" "" "places where only root may read are not there"
 like "$(in_box w -c 'touch /dev/x')" 'Read-only' "/dev is no part of it"
 like "$(in_box w -c 'echo x >/proc/sys/kernel/hostname')" 'Read-only|denied' "nor is /proc"
 if command -v python3 >/dev/null; then
@@ -53,6 +55,6 @@ like "$(boxctl create --name w 2>&1)" 'already exists with read_only_rootfs=fals
 boxctl rm w >/dev/null
 boxctl create --name w --writable-root >/dev/null
 is "$(in_box w -c 'ls -d /foo 2>/dev/null; tac --version | head -n 1 | cut -d" " -f1')" tac "the next session begins anew"
-vanish "$(boxctl inspect w -o json | jq .worker_pid)"
+vanish "$(field w worker_pid)"
 is "$(in_box w -c 'touch /after && echo yes')" yes "after a worker's crash it is still writable"
 done_testing

@@ -29,13 +29,16 @@
 #define SYS_quotactl_fd 443
 #endif
 
+/* libc's QCMD shifts a sign bit. */
+#define OF_PROJECT(command) ((uint32_t)(command) << SUBCMDSHIFT | PRJQUOTA)
+
 enum { TRIES = 64, QUOTA_BLOCK = 1024 };
 
 static int
 quota_get(int dir, uint32_t project, struct dqblk *q)
 {
 	memset(q, 0, sizeof(*q));
-	return (int)syscall(SYS_quotactl_fd, dir, QCMD(Q_GETQUOTA, PRJQUOTA), project, q);
+	return (int)syscall(SYS_quotactl_fd, dir, OF_PROJECT(Q_GETQUOTA), project, q);
 }
 
 static int
@@ -47,7 +50,7 @@ quota_set(int dir, uint32_t project, const struct disk_limit *limit, struct err 
 		.dqb_valid = QIF_LIMITS,
 	};
 
-	if (syscall(SYS_quotactl_fd, dir, QCMD(Q_SETQUOTA, PRJQUOTA), project, &q) == -1)
+	if (syscall(SYS_quotactl_fd, dir, OF_PROJECT(Q_SETQUOTA), project, &q) == -1)
 		return err_sys(e, "set a project quota");
 	return 0;
 }

@@ -151,18 +151,41 @@ layers_clear(struct layers *l)
 
 /* ---- in the child ------------------------------------------------------------------------ */
 
+/*
+ * In a writable /usr root inside owns what root owns outside, to be able to change it;
+ * so he can also read what only root may.  Settings with passwords are kept there.
+ */
 static int
-overlay(size_t i, int lower, const char *at, struct err *e)
+hide_settings(size_t i, struct err *e)
 {
-	char dirs[3][16], options[128];
+	char        lower[32], upper[32];
+	struct stat st;
+
+	snprintf(lower, sizeof(lower), "lower%zu/local", i);
+	snprintf(upper, sizeof(upper), "upper%zu/local", i);
+	if (lstat(lower, &st) == -1 || !S_ISDIR(st.st_mode))
+		return 0;
+	if (mkdir(upper, 0755) == -1)
+		return err_sys(e, "hide /usr/local/etc");
+	strcat(upper, "/etc");
+	if (mknod(upper, S_IFCHR, 0) == -1) /* what an overlay writes for a removed file */
+		return err_sys(e, "hide /usr/local/etc");
+	return 0;
+}
+
+static int
+overlay(size_t i, int lower, const char *path, struct err *e)
+{
+	char dirs[3][16], options[128], at[PATH_MAX];
 
 	for (int k = 0; k < 3; k++) {
 		snprintf(dirs[k], sizeof(dirs[k]), "%s%zu", (const char *[]){ "lower", "upper", "work" }[k], i);
 		if (mkdir(dirs[k], 0755) == -1)
 			return err_sys(e, "make a layer");
 	}
-	if (tree_put(lower, dirs[0], e) == -1)
+	if (tree_put(lower, dirs[0], e) == -1 || (strcmp(path, "/usr") == 0 && hide_settings(i, e) == -1))
 		return -1;
+	snprintf(at, sizeof(at), "root%s", path);
 	snprintf(options, sizeof(options), "lowerdir=%s,upperdir=%s,workdir=%s,userxattr", dirs[0], dirs[1], dirs[2]);
 	if (mount("overlay", at, "overlay", MS_NOSUID | MS_NODEV, options) == -1)
 		return err_sys(e, "mount an overlay on %s", at);
@@ -176,7 +199,7 @@ copy_file(const char *path, struct err *e)
 	AUTO_FD int from = open(path, O_RDONLY | O_CLOEXEC);
 	AUTO_FD int to = from == -1 ? -1 : open(path + 1, O_WRONLY | O_TRUNC | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
 	char        bytes[16384];
-	ssize_t     n;
+	ssize_t     n = 0;
 
 	if (from == -1)
 		return 0; /* the host has none */
@@ -200,18 +223,14 @@ copy_files(struct err *e)
 int
 layers_build(const struct layers *l, int base, struct err *e)
 {
-	char at[PATH_MAX];
-
 	umask(022);
 	if (mkdir("root", 0755) == -1 || mkdir("empty", 0555) == -1)
 		return err_sys(e, "make a directory for the root");
-	if (overlay(0, l->n > 0 ? l->v[0].tree : base, "root", e) == -1)
+	if (overlay(0, l->n > 0 ? l->v[0].tree : base, "/", e) == -1)
 		return -1;
-	for (size_t i = 1; i < l->n; i++) {
-		snprintf(at, sizeof(at), "root%s", l->v[i].path);
-		if (overlay(i, l->v[i].tree, at, e) == -1)
+	for (size_t i = 1; i < l->n; i++)
+		if (overlay(i, l->v[i].tree, l->v[i].path, e) == -1)
 			return -1;
-	}
 	if (chdir("root") == -1)
 		return err_sys(e, "chdir to the new root");
 	return l->writable && !l->image ? copy_files(e) : 0;

@@ -45,7 +45,7 @@ mounts_private(const struct msg_spec *s)
 void
 mounts_init(struct mounts *m)
 {
-	*m = (struct mounts){ .workspace = -1 };
+	*m = (struct mounts){ .workspace = -1, .map = -1 };
 }
 
 void
@@ -56,6 +56,7 @@ mounts_prepared(struct mounts *m)
 		fd_close(&m->v[i].tree);
 		free(m->v[i].real);
 	}
+	fd_close(&m->map);
 	free(m->v);
 	m->v = NULL;
 	m->n = 0;
@@ -76,17 +77,28 @@ attributes(const struct mount_entry *en)
 	return MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (en->read_only ? MOUNT_ATTR_RDONLY : 0);
 }
 
+static int
+map_of(struct mounts *m, const struct stat *st, uint64_t uid_base)
+{
+	struct idmap map = { .uid = st->st_uid, .gid = st->st_gid, .to = (uint32_t)uid_base, .count = 1 };
+
+	if (m->map >= 0 && m->map_uid == map.uid && m->map_gid == map.gid)
+		return m->map;
+	fd_close(&m->map);
+	m->map_uid = map.uid;
+	m->map_gid = map.gid;
+	return m->map = idmap_open(&map);
+}
+
 /* Reading needs no map where there can be none; writing does. */
 static int
-detach(
-    struct mount_entry *en, const struct hostpath *h, const struct hostpath_ask *ask, uint64_t uid_base, struct err *e)
+detach(struct mounts *m, struct mount_entry *en, const struct hostpath *h, const struct hostpath_ask *ask,
+    uint64_t uid_base, struct err *e)
 {
-	struct idmap map = { .uid = h->st.st_uid, .gid = h->st.st_gid, .to = (uint32_t)uid_base, .count = 1 };
-
 	en->tree = tree_copy(h->fd, "", false, attributes(en));
 	if (en->tree == -1)
 		return err_sys(e, "%s: mount %s", ask->field, h->real);
-	AUTO_FD int owner = idmap_open(&map);
+	int owner = map_of(m, &h->st, uid_base);
 	if (owner == -1)
 		return err_sys(e, "%s: make an id map", ask->field);
 	if (tree_idmap(en->tree, owner) == 0 || (errno == EINVAL && en->read_only))
@@ -118,7 +130,7 @@ entry_add(
 	m->n++;
 	if (en->real == NULL)
 		return err_set(e, E_SYS, "no memory for a mount");
-	return s->uid_count > 1 ? detach(en, &h, ask, s->uid_base, e) : 0;
+	return s->uid_count > 1 ? detach(m, en, &h, ask, s->uid_base, e) : 0;
 }
 
 static int
@@ -217,28 +229,32 @@ open_again(const struct mount_entry *en, struct err *e)
 	return fd_take(&fd);
 }
 
-static int
-tree_of(const struct mount_entry *en, struct err *e)
+int
+mounts_detach(struct mounts *m, struct err *e)
 {
-	if (en->tree >= 0)
-		return fcntl(en->tree, F_DUPFD_CLOEXEC, 0);
-	AUTO_FD int fd = open_again(en, e);
-	if (fd == -1)
-		return -1;
-	int tree = tree_copy(fd, "", true, attributes(en));
-	return tree == -1 ? err_sys(e, "mount %s", en->real) : tree;
+	for (size_t i = 0; i < m->n; i++) {
+		struct mount_entry *en = &m->v[i];
+
+		if (en->tree >= 0)
+			continue;
+		AUTO_FD int fd = open_again(en, e);
+		if (fd == -1)
+			return -1;
+		if ((en->tree = tree_copy(fd, "", true, attributes(en))) == -1)
+			return err_sys(e, "mount %s", en->real);
+	}
+	return 0;
 }
 
 int
 mounts_put(const struct mounts *m, struct err *e)
 {
 	for (size_t i = 0; i < m->n; i++) {
-		AUTO_FD int tree = tree_of(&m->v[i], e);
-		AUTO_FD int at = tree == -1 ? -1 : place_make(m->v[i].at, m->v[i].is_file, e);
+		AUTO_FD int at = place_make(m->v[i].at, m->v[i].is_file, e);
 
 		if (at == -1)
 			return -1;
-		if (sys_move_mount(tree, "", at, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == -1)
+		if (sys_move_mount(m->v[i].tree, "", at, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == -1)
 			return err_sys(e, "mount %s on %s", m->v[i].real, m->v[i].at);
 	}
 	return 0;

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "err.h"
 #include "msg.h"
@@ -24,6 +25,9 @@ struct mounts {
 	int                 workspace; /* owned; O_PATH of spec.host_path, checked; -1: the workspace is private */
 	struct mount_entry *v; /* owned; parents before what is mounted below them; gone once the child has them */
 	size_t              n;
+	int                 map; /* owned; the id map made last: many mounts have one owner */
+	uid_t               map_uid;
+	gid_t               map_gid;
 };
 
 /* Empty, as before any spec. */
@@ -39,6 +43,9 @@ void mounts_prepared(struct mounts *);
 int mounts_reopen(struct mounts *, const struct msg_worker_start *, struct err *);
 
 void mounts_clear(struct mounts *);
+
+/* In the child, while it still sees the host: make what the worker could not. */
+int mounts_detach(struct mounts *, struct err *);
 
 /* In the child, whose root is its current directory: put them in their places. */
 int mounts_put(const struct mounts *, struct err *);

@@ -31,7 +31,9 @@ const char *const root_host_view[] = {
 	"/lib64",
 	"/libx32",
 	"/etc/alternatives",
-	"/etc/ssl",
+	"/etc/ssl/certs", /* and never /etc/ssl/private */
+	"/etc/pki/tls/certs",
+	"/etc/pki/ca-trust/extracted",
 	"/etc/ld.so.cache",
 	NULL,
 };
@@ -299,7 +301,7 @@ root_build(const struct sandbox_plan *p, struct err *e)
 
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == -1)
 		return err_sys(e, "make the mounts private");
-	if (root_tree == -1 && detach_by_name(p, &root_tree, &dev_tree, e) == -1)
+	if ((root_tree == -1 && detach_by_name(p, &root_tree, &dev_tree, e) == -1) || mounts_detach(p->mounts, e) == -1)
 		return -1;
 	if (userns_become_root(p, e) == -1 || stand_on_root(p, root_tree, e) == -1 ||
 	    tree_put(dev_tree, "dev", e) == -1)

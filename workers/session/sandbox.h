@@ -34,7 +34,7 @@ struct sandbox_plan {
 	uint64_t       workspace_mb;
 	uint64_t       inodes;
 	const struct layers *layers;
-	const struct mounts *mounts;
+	struct mounts       *mounts;
 	uint64_t             nproc; /* where no cgroup limits processes, a resource limit does; else 0 */
 };
 

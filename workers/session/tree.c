@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "fd.h"
@@ -56,6 +57,16 @@ open_userns(pid_t pid)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
+/* Ours, or its parent's should that come first. */
+static _Noreturn void
+wait_for_death(pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (getppid() == parent)
+		pause();
+	_exit(0);
+}
+
 /*
  * A user namespace comes to be only with a process in it: a child that does nothing,
  * and is gone when this returns.
@@ -64,12 +75,11 @@ int
 idmap_open(const struct idmap *m)
 {
 	struct clone_args args = { .flags = CLONE_NEWUSER, .exit_signal = SIGCHLD };
-	pid_t             pid = sys_clone3(&args);
+	pid_t             us = getpid(), pid = sys_clone3(&args);
 	int               ns = -1, why;
 
 	if (pid == 0)
-		for (;;)
-			pause();
+		wait_for_death(us);
 	if (pid == -1)
 		return -1;
 	if (write_map(pid, "uid_map", m->uid, m) == 0 && write_map(pid, "gid_map", m->gid, m) == 0)
