@@ -46,6 +46,11 @@ boxctl create --name s --workspace-size 64 --memory 256 >/dev/null
 is "$(disk s workspace)" tmpfs "tmpfs: by name"
 hit s 67108864
 few_files s
+for dir in /tmp '$HOME' /dev/shm; do
+	is "$(boxctl exec s -c "cd $dir; rm -rf *; i=0; while true >f\$i; do i=\$((i+1)); done 2>/dev/null; echo \$i; rm -f f*")" 511 \
+		"$dir: so many files and no more"
+	like "$(boxctl exec s -c "cd $dir; fallocate -l 65M f 2>&1; rm -f f")" 'No space left' "$dir: so many bytes and no more"
+done
 boxctl rm s >/dev/null
 
 # ---- loop ----
