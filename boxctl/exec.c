@@ -257,8 +257,9 @@ exit_code(const struct run *r)
 		complain("pids limit of the session reached");
 		return x->exit_code >= 0 || x->signal > 0 ? own : EXIT_BOXD;
 	case CAUSE_DISK:
-		complain("killed: disk quota of the workspace reached");
-		return 128 + SIGKILL;
+		complain("%s%s", x->exit_code < 0 ? "killed: " : "",
+		    *x->error != '\0' ? x->error : "disk quota of the workspace reached");
+		return x->exit_code > 0 ? own : x->exit_code == 0 ? EXIT_BOXD : 128 + SIGKILL;
 	case CAUSE_SPAWN:
 		complain("%s", x->error);
 		return x->exit_code > 0 ? own : EXIT_NOT_EXECUTABLE;

@@ -36,6 +36,8 @@
 #define LIM_CPUS 1024
 #define LIM_DISK_MB (1UL << 24)
 #define LIM_NOFILE (1UL << 20) /* the kernel's own nr_open */
+#define LIM_TEMPLATES 16      /* empty file systems kept to copy, one per size asked for; under a megabyte each */
+#define LIM_ENTRIES 1000000UL /* files in a host path with a quota, at most: each is looked at by every scan */
 #define LIM_IDLE_SEC (30UL * 86400)
 #define LIM_SESSIONS 5000      /* 65536 uids each still fit 32 bits, and three descriptors each 20000 */
 #define LIM_EXECS 1024         /* running commands of one session */
@@ -58,6 +60,16 @@
 #define LIM_FRAME_SEC 10.0      /* from the first byte of a frame to its last */
 #define LIM_HELLO_SEC 10.0      /* from connecting to the first whole frame */
 #define LIM_STALL_SEC 30.0      /* output waits and the client takes not one byte */
+
+/* Watching a workspace on the host */
+#define LIM_SCAN_DEPTH \
+	256 /* directories below directories: a descriptor and a buffer each; deeper counts as too much */
+#define LIM_SCAN_OPEN \
+	100000 /* descriptors and mappings looked at for files without a name; far more than a pids limit lets be */
+#define LIM_SCAN_REST 4       /* a scan's own time, so often, is waited before the next: a fifth of a cpu at most */
+#define LIM_SCAN_MIN_SEC 0.1  /* between two scans, however fast */
+#define LIM_MEASURE_SEC 60.0  /* a result waits for the scan after its command no longer than this */
+#define LIM_SCAN_MAX_SEC 10.0 /* and however slow */
 
 /* State files */
 #define LIM_STATE MIB /* of a session: 64 mounts of two long paths each are half of it */

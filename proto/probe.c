@@ -157,6 +157,7 @@ static const struct row {
 	{ "close_range", "no descriptor leaks into a sandbox", try_close_range, 0, true, false },
 	{ "openat2", "host paths are opened without symlink tricks", try_openat2, 0, true, false },
 	{ "loop devices", "a workspace with a hard size", try_loop, 0, false, false },
+	{ "mkfs.ext4", "the file system on it", try_mkfs, 0, false, false },
 	{ "btrfs", "workspace quotas without loop devices", try_btrfs, 0, false, false },
 	{ "nftables", "network on, by redirection to the egress proxy", try_nftables, 0, false, false },
 };

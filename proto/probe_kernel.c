@@ -99,9 +99,24 @@ try_loop(struct probe *p, NO_ARG)
 		probe_misses(p, "", "LOOP_CTL_GET_FREE: %s", strerror(errno));
 		return;
 	}
+	char node[32];
+	snprintf(node, sizeof(node), "/dev/loop%d", n);
+	bool there = access(node, R_OK | W_OK) == 0;
 	if (count_loops() > before) /* asking has made it */
 		ioctl(fd, LOOP_CTL_REMOVE, n);
-	probe_fine(p);
+	if (!there)
+		probe_misses(p, "in a container, give it the host's loop devices", "there is no %s to open", node);
+	else
+		probe_fine(p);
+}
+
+void
+try_mkfs(struct probe *p, NO_ARG)
+{
+	if (access("/usr/sbin/mkfs.ext4", X_OK) == 0 || access("/sbin/mkfs.ext4", X_OK) == 0)
+		probe_fine(p);
+	else
+		probe_misses(p, "install e2fsprogs", "mkfs.ext4 is in neither /usr/sbin nor /sbin");
 }
 
 void

@@ -52,6 +52,7 @@ void try_swap(struct probe *, int);
 void try_seccomp(struct probe *, int);
 void try_landlock(struct probe *, int);
 void try_loop(struct probe *, int);
+void try_mkfs(struct probe *, int);
 void try_btrfs(struct probe *, int);
 void try_nftables(struct probe *, int);
 void try_pidfd(struct probe *, int);

@@ -9,7 +9,7 @@
 
 #include "path.h"
 
-enum conf_kind { NUM, REAL, TEXT, PATH, PATHS, BOOL, LEVEL, REQUIRE };
+enum conf_kind { NUM, REAL, TEXT, PATH, PATHS, BOOL, LEVEL, REQUIRE, BACKEND };
 
 struct option {
 	const char    *name;
@@ -169,6 +169,17 @@ set_require(const struct option *o, conf_REQUIRE *to, const char *text, struct e
 }
 
 static int
+set_backend(const struct option *o, enum backend *to, const char *text, struct err *e)
+{
+	for (int b = BACKEND_AUTO; b <= BACKEND_BTRFS; b++)
+		if (strcmp(text, msg_enum_name(MSG_WORKER_START, "backend", b)) == 0) {
+			*to = b;
+			return 0;
+		}
+	return err_set(e, E_INVALID, "%s: '%s' should be auto, tmpfs, loop or btrfs", o->name, text);
+}
+
+static int
 option_set(const struct option *o, struct config *c, const char *value, struct err *e)
 {
 	void *to = (char *)c + o->offset;
@@ -192,6 +203,8 @@ option_set(const struct option *o, struct config *c, const char *value, struct e
 		return set_level(o, to, value, e);
 	case REQUIRE:
 		return set_require(o, to, value, e);
+	case BACKEND:
+		return set_backend(o, to, value, e);
 	}
 	return 0;
 }

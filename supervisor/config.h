@@ -25,6 +25,8 @@ typedef struct {
 	bool      walls[WALL__COUNT]; /* and those that must be there */
 } conf_REQUIRE;
 
+typedef enum backend conf_BACKEND;
+
 struct config {
 #define CONF(K, name, least, most, dflt, help) conf_##K name;
 #define CONF_IN(K, group, name, least, most, dflt, help) conf_##K group##_##name;

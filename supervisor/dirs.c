@@ -135,7 +135,7 @@ open_below(const struct dirs *d, const char *name, struct err *e)
 int
 dirs_open(struct dirs *d, const struct config *c, struct err *e)
 {
-	*d = (struct dirs){ .lock = -1, .sessions = -1, .skeleton = -1, .images = -1 };
+	*d = (struct dirs){ .lock = -1, .sessions = -1, .skeleton = -1, .images = -1, .templates = -1 };
 	if (choose(d->state, c->state_dir, "/var/lib/boxd", "XDG_STATE_HOME", ".local/state/boxd", e) == -1)
 		return err_prefix(e, "state_dir");
 	if (choose(d->runtime, c->runtime_dir, "/run/boxd", "XDG_RUNTIME_DIR", ".local/state/boxd/run", e) == -1)
@@ -148,7 +148,8 @@ dirs_open(struct dirs *d, const struct config *c, struct err *e)
 		return -1;
 	d->images = open_below(d, "images", e);
 	d->sessions = d->images == -1 ? -1 : open_below(d, "sessions", e);
-	return d->sessions == -1 ? -1 : 0;
+	d->templates = d->sessions == -1 ? -1 : open_below(d, "templates", e);
+	return d->templates == -1 ? -1 : 0;
 }
 
 /* One file name for each image's name, and none that leads elsewhere: '/' is %2F, ':' is %3A. */
@@ -183,6 +184,7 @@ void
 dirs_close(struct dirs *d)
 {
 	fd_close(&d->sessions);
+	fd_close(&d->templates);
 	fd_close(&d->images);
 	fd_close(&d->skeleton);
 	fd_close(&d->lock);

@@ -14,6 +14,7 @@ struct dirs {
 	char instance[17];      /* name of this state directory, in cgroups and logs */
 	int  lock;              /* owned; held as long as we live */
 	int  sessions;          /* owned; <state>/sessions */
+	int  templates;         /* owned; <state>/templates: file systems to copy for workspaces */
 	int  skeleton;          /* owned; <state>/root, once it is built */
 	int  images;            /* owned; <state>/images */
 	bool listening;         /* the socket is ours to remove */

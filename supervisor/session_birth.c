@@ -11,6 +11,7 @@
 #include "log.h"
 #include "machine.h"
 #include "mountspec.h"
+#include "policy.h"
 #include "session_impl.h"
 
 static struct session *
@@ -123,6 +124,7 @@ bool
 session_fits(const struct session *s, const struct msg_spec *spec)
 {
 	return s->spare && s->state == STATE_READY && s->spec.workspace_mb == spec->workspace_mb &&
+	       policy_backend(&s->spec, s->house->config) == policy_backend(spec, s->house->config) &&
 	       s->spec.network == spec->network &&
 	       (s->spec.pids_limit == spec->pids_limit || !s->house->machine->pids_by_rlimit) &&
 	       mountspec_is_default(spec) && !has_image(s, spec->image);

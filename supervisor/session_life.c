@@ -13,6 +13,7 @@
 #include "machine.h"
 #include "mountrules.h"
 #include "mountspec.h"
+#include "policy.h"
 #include "registry.h"
 #include "router.h"
 #include "session_impl.h"
@@ -111,7 +112,10 @@ fill_start(const struct session *s, enum work work, struct msg_worker_start *sta
 	start->nofile = s->house->config->nofile;
 	start->fsize_mb = s->house->config->fsize_mb;
 	start->landlock = s->house->config->landlock;
+	start->entries = s->house->config->workspace_entries;
+	start->backend = policy_backend(&s->spec, s->house->config);
 	if (work == WORK_BUILD) {
+		start->templates = s->house->dirs->templates;
 		start->skeleton = s->house->dirs->skeleton;
 		start->init = m->init;
 		start->filter = m->filter;
@@ -496,6 +500,22 @@ on_claimed(struct session *s, const struct msg *m)
 		become_ready(s, "claimed");
 }
 
+/* A worker that has built a sandbox has given its rights up; some files take them to remove. */
+static void
+on_closed(struct session *s, const struct msg_closed *c)
+{
+	if (c->left && !s->sweeping) {
+		s->sweeping = true;
+		s->killed = c->killed;
+		child_close(&s->child);
+		start_again(s);
+		return;
+	}
+	if (c->left)
+		log_error("session=%lu the workspace could not be removed", s->id);
+	finish(s, s->sweeping ? s->killed : c->killed);
+}
+
 /* A worker answers EXEC, CLAIM, CLOSE and what was forwarded; the answer to a CANCEL has been given already. */
 static void
 on_reply(struct session *s, struct msg *m)
@@ -510,7 +530,7 @@ on_reply(struct session *s, struct msg *m)
 	} else if (r != NULL && r->type != MSG_NONE) {
 		on_forward_reply(s, r, m);
 	} else if (s->state == STATE_CLOSING && !m->failed && msg_expect(m, MSG_CLOSED, &e) == 0) {
-		finish(s, ((const struct msg_closed *)m->body)->killed);
+		on_closed(s, m->body);
 	} else if (s->state == STATE_CLOSING && m->failed && m->error.code == E_SYS) {
 		log_error("session=%lu %s", s->id, m->error.text);
 		finish(s, 0);

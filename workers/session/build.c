@@ -135,6 +135,7 @@ start_with(struct worker *w, const struct msg_worker_start *s, struct layers *la
 		.skeleton = s->skeleton,
 		.root_tree = root_tree,
 		.dev_tree = dev_tree,
+		.workspace_tree = w->disk.tree,
 		.image = s->image,
 		.init = s->init,
 		.filter = s->filter,
@@ -156,6 +157,7 @@ start_with(struct worker *w, const struct msg_worker_start *s, struct layers *la
 	};
 	if (sandbox_start(&w->box, &plan, e) == -1)
 		return -1;
+	disk_handed_over(&w->disk);
 	watch_init(w);
 	expect_ready(w, BUILDING);
 	return connect_down(w, &ours, e);
@@ -172,6 +174,10 @@ build_start(struct worker *w, struct msg *m, struct err *e)
 	w->about.cgroups = w->cgroup.base;
 	if (r == 0)
 		r = mounts_prepare(&w->mounts, s, e);
+	if (r == 0)
+		r = mounts_private(&s->spec) ? disk_make(&w->disk, s, e)
+					     : disk_host(&w->disk, s, w->mounts.workspace, e);
+	w->about.disk = w->disk.told;
 	if (r == 0)
 		r = layers_prepare(&layers, s, &w->mounts, e);
 	if (r == 0)
@@ -198,10 +204,14 @@ ready(struct worker *w, const struct msg_attached *found, struct err *e)
 
 	ev_timer_stop(w->loop, &w->deadline);
 	w->state = READY;
+	if (disk_is_watched(&w->disk) && (w->watch = watch_open(w, &w->disk.told, e)) == NULL)
+		return -1;
 	if (caps_after_build(e) == -1 || link_send(w->up, MSG_WORKER_READY, 0, 0, &told, e) == -1)
 		return -1;
 	cgroup_hand_on(&w->cgroup);
 	cgroup_slot_prepare(&w->cgroup);
+	if (w->watch != NULL)
+		watch_wake(w->watch);
 	return 0;
 }
 
@@ -246,6 +256,8 @@ find_init(struct worker *w, struct err *e)
 		w->about.init_start = s->init_start;
 		w->about.build_us = s->build_us;
 		w->about.paused = s->paused;
+		r = disk_remember(&w->disk, &s->disk, e);
+		w->about.disk = w->disk.told;
 		w->box.pid = (pid_t)s->init_pid;
 		w->box.pidfd = s->init_pid > 0 ? sys_pidfd_open(w->box.pid) : -1;
 		/* opened first, looked at second: a recycled pid is seen here */

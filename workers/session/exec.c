@@ -19,6 +19,12 @@ struct exec {
 	struct worker       *worker;
 	ev_timer             due;     /* runs when init must kill it by some time, and then answer */
 	bool                 is_late; /* that time has come */
+
+	/* under a watched quota */
+	char                  *over;   /* owned; why it is being killed, or NULL */
+	bool                   ended;  /* the result waits for the workspace to be measured */
+	struct msg_exec_result result; /* borrows from the next */
+	struct kept            kept;
 };
 
 static const struct pair base_env[] = {
@@ -136,6 +142,8 @@ exec_drop(struct worker *w, struct exec *x, bool killed)
 	LIST_REMOVE(x, next);
 	if (LIST_EMPTY(&w->execs))
 		ev_timer_stop(w->loop, &w->pulse);
+	kept_clear(&x->kept);
+	free(x->over);
 	free(x);
 }
 
@@ -279,12 +287,39 @@ exec_cancel(struct worker *w, struct msg *m, struct err *e)
 	struct exec             *x = exec_find(w, c->call);
 	struct msg_done          done;
 
+	if (x == NULL && w->watch != NULL && watch_cancel(w->watch, c->call) == 0)
+		return link_reply(w->up, MSG_DONE, m->id, 0, &done, e);
 	if (x == NULL)
 		return err_set(e, E_NOTFOUND, "no such command is running");
 	if (link_send(w->down, MSG_CANCEL, m->id, 0, c, e) == -1)
 		return -1;
 	expect_answer(x);
 	return link_reply(w->up, MSG_DONE, m->id, 0, &done, e);
+}
+
+bool
+exec_running(const struct worker *w)
+{
+	const struct exec *x;
+
+	LIST_FOREACH (x, &w->execs, next)
+		if (!x->ended)
+			return true;
+	return false;
+}
+
+void
+exec_kill_all(struct worker *w, const struct err *why)
+{
+	struct exec *x;
+	struct err   ignored;
+
+	LIST_FOREACH (x, &w->execs, next) {
+		if (x->ended || x->over != NULL || (x->over = strdup(why->text)) == NULL)
+			continue;
+		link_send(w->down, MSG_CANCEL, QUOTA_KILL, 0, &(struct msg_cancel){ .call = x->id }, &ignored);
+		expect_answer(x);
+	}
 }
 
 int
@@ -325,12 +360,60 @@ cause_behind(struct worker *w, const struct exec *x, const struct msg_exec_resul
 	return r->cause;
 }
 
+/* The one reply to it. */
+static void
+exec_finish(struct worker *w, struct exec *x, struct msg_exec_result *r)
+{
+	bool       killed = r->cause == CAUSE_TIMEOUT || r->cause == CAUSE_CANCELLED;
+	struct err e = { 0 }, ignored;
+
+	r->session = w->name;
+	if (x->over != NULL) {
+		r->error = x->over;
+		if (r->cause != CAUSE_TIMEOUT)
+			r->cause = CAUSE_DISK;
+	}
+	r->cause = cause_behind(w, x, r);
+	if (link_reply(w->up, MSG_EXEC_RESULT, x->id, 0, r, &e) == -1)
+		link_fail(w->up, x->id, 0, &e, &ignored);
+	link_send(w->down, MSG_RELEASE, 0, 0, &(struct msg_release){ .exec = x->id }, &e);
+	exec_drop(w, x, killed);
+}
+
+/* Its result is known, but not yet whether what it left is too much. */
+static int
+hold_result(struct worker *w, struct exec *x, const struct msg_exec_result *r)
+{
+	struct err e;
+
+	if (w->watch == NULL || x->over != NULL)
+		return -1;
+	x->result = *r;
+	if (kept_set(&x->kept, MSG_EXEC_RESULT, &x->result, &e) == -1)
+		return -1;
+	x->ended = true;
+	ev_timer_stop(w->loop, &x->due);
+	watch_after(w->watch, x->id);
+	return 0;
+}
+
+void
+exec_measured(struct worker *w, uint64_t id, const struct err *over)
+{
+	struct exec *x = exec_find(w, id);
+
+	if (x == NULL || !x->ended)
+		return;
+	if (over != NULL)
+		x->over = strdup(over->text);
+	exec_finish(w, x, &x->result);
+}
+
 void
 exec_result(struct worker *w, struct msg *m)
 {
 	struct exec *x = exec_find(w, m->id);
 	struct err   e = { 0 }, ignored;
-	bool         killed = true;
 
 	if (m->id == PULSE_PING)
 		w->asked = false;
@@ -338,17 +421,13 @@ exec_result(struct worker *w, struct msg *m)
 		return; /* that, the answer to a cancel, or of a command nobody waits for */
 	if (m->failed || msg_expect(m, MSG_EXEC_RESULT, &e) == -1) {
 		link_fail(w->up, m->id, 0, m->failed ? &m->error : &e, &ignored);
-	} else {
-		struct msg_exec_result r = *(const struct msg_exec_result *)m->body;
-
-		killed = r.cause == CAUSE_TIMEOUT || r.cause == CAUSE_CANCELLED;
-		r.session = w->name;
-		r.cause = cause_behind(w, x, &r);
-		if (link_reply(w->up, MSG_EXEC_RESULT, m->id, 0, &r, &e) == -1)
-			link_fail(w->up, m->id, 0, &e, &ignored);
+		link_send(w->down, MSG_RELEASE, 0, 0, &(struct msg_release){ .exec = m->id }, &e);
+		exec_drop(w, x, true);
+		return;
 	}
-	link_send(w->down, MSG_RELEASE, 0, 0, &(struct msg_release){ .exec = m->id }, &e);
-	exec_drop(w, x, killed);
+	struct msg_exec_result r = *(const struct msg_exec_result *)m->body;
+	if (hold_result(w, x, &r) == -1)
+		exec_finish(w, x, &r);
 }
 
 void
@@ -407,6 +486,8 @@ exec_fail_all(struct worker *w, const struct err *why)
 {
 	struct err ignored;
 
+	if (w->watch != NULL)
+		watch_fail_all(w->watch, why);
 	while (!LIST_EMPTY(&w->execs)) {
 		struct exec *x = LIST_FIRST(&w->execs);
 

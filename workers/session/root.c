@@ -89,8 +89,14 @@ mount_workspace(const struct sandbox_plan *p, struct err *e)
 	AUTO_FD int at = place_make(p->workspace_at, false, e);
 	char        path[32];
 
+	if (at == -1)
+		return -1;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", at);
-	return at == -1 ? -1 : mount_tmpfs(path, 0, "0755", p->workspace_mb, p->inodes, e);
+	if (p->workspace_tree == -1)
+		return mount_tmpfs(path, 0, "0755", p->workspace_mb, p->inodes, e);
+	if (sys_move_mount(p->workspace_tree, "", at, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == -1)
+		return err_sys(e, "mount the workspace on %s", p->workspace_at);
+	return 0;
 }
 
 static int

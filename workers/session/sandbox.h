@@ -16,22 +16,23 @@ struct layers;
 struct mounts;
 
 struct sandbox_plan {
-	const char          *hostname;
-	int                  skeleton;  /* the root's template directory */
-	int                  root_tree; /* as root: a detached mount of it, and of its /dev; else -1 */
-	int                  dev_tree;
-	int                  image;    /* directory of an image, to be the root; else -1 */
-	int                  init;     /* box-init */
-	int                  filter;   /* seccomp program for commands */
-	int                  listener; /* bound socket that init shall listen on */
-	int                  control;  /* init's end of its first channel */
-	struct cgroup       *cgroup;
-	uint32_t             uid_base;
-	uint32_t             uid_count; /* 1: our own uid is all there is */
-	uint64_t             tmp_mb;
-	const char          *workspace_at; /* where a private workspace goes; NULL: it is among the mounts */
-	uint64_t             workspace_mb;
-	uint64_t             inodes;
+	const char    *hostname;
+	int            skeleton;  /* the root's template directory */
+	int            root_tree; /* as root: a detached mount of it, and of its /dev; else -1 */
+	int            dev_tree;
+	int            workspace_tree; /* a detached mount of a private workspace; -1: a tmpfs is mounted inside */
+	int            image;          /* directory of an image, to be the root; else -1 */
+	int            init;           /* box-init */
+	int            filter;         /* seccomp program for commands */
+	int            listener;       /* bound socket that init shall listen on */
+	int            control;        /* init's end of its first channel */
+	struct cgroup *cgroup;
+	uint32_t       uid_base;
+	uint32_t       uid_count; /* 1: our own uid is all there is */
+	uint64_t       tmp_mb;
+	const char    *workspace_at; /* where a private workspace goes; NULL: it is among the mounts */
+	uint64_t       workspace_mb;
+	uint64_t       inodes;
 	const struct layers *layers;
 	uint64_t             nofile;   /* of one process of a command; 0: no limit of its own */
 	uint64_t             fsize_mb; /* of one file; 0: none */

@@ -53,6 +53,12 @@ sys_fsconfig_set(int fs, const char *key, const char *value)
 }
 
 static inline int
+sys_fsconfig_flag(int fs, const char *key)
+{
+	return (int)syscall(SYS_fsconfig, fs, FSCONFIG_SET_FLAG, key, NULL, 0);
+}
+
+static inline int
 sys_fsconfig_create(int fs)
 {
 	return (int)syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0);

@@ -13,18 +13,6 @@
 enum { RETRY_MS = 2 };
 
 static void
-answer(struct worker *w)
-{
-	struct msg_closed closed = { .killed = w->killed };
-	struct err        e;
-
-	unlink(STATE_CONTROL);
-	unlink(STATE_FILE);
-	w->state = CLOSED;
-	link_reply(w->up, MSG_CLOSED, w->close_id, 0, &closed, &e);
-}
-
-static void
 give_up(struct worker *w, const struct err *why)
 {
 	struct err e;
@@ -32,6 +20,24 @@ give_up(struct worker *w, const struct err *why)
 	log_error("session=%lu leftovers: %s", w->about.id, why->text);
 	w->state = CLOSED;
 	link_fail(w->up, w->close_id, 0, why, &e);
+}
+
+static void
+answer(struct worker *w)
+{
+	struct msg_closed closed = { .killed = w->killed };
+	struct err        e = { 0 };
+	int               dropped = disk_drop(&e);
+
+	if (dropped == -1) {
+		give_up(w, &e);
+		return;
+	}
+	closed.left = dropped == 1;
+	unlink(STATE_CONTROL);
+	unlink(STATE_FILE);
+	w->state = CLOSED;
+	link_reply(w->up, MSG_CLOSED, w->close_id, 0, &closed, &e);
 }
 
 static void

@@ -42,7 +42,7 @@ on_worker_start(struct worker *w, struct msg *m, struct err *e)
 		.uid_count = s->uid_count,
 		.created_ms = s->created_ms,
 	};
-	msg_defaults(MSG_DISK, &w->about.disk);
+	w->about.disk = w->disk.told;
 	if (kept_set(&w->spec_kept, MSG_SPEC, &w->about.spec, e) == -1)
 		return -1;
 	return begin[s->work](w, m, e);
@@ -86,6 +86,12 @@ on_close(struct worker *w, struct msg *m, struct err *e)
 }
 
 static int
+on_exec(struct worker *w, struct msg *m, struct err *e)
+{
+	return w->watch != NULL ? watch_before(w->watch, m, e) : exec_start(w, m, e);
+}
+
+static int
 on_output(struct worker *w, struct msg *m, struct err *e)
 {
 	return exec_output(w, m->body, e);
@@ -114,7 +120,7 @@ static const struct {
 	[MSG_INIT_READY] = { on_init_ready, IN(BUILDING), true },
 	[MSG_INIT_FAILED] = { on_init_failed, IN(BUILDING), true },
 	[MSG_CLAIM] = { on_claim, IN(READY), false },
-	[MSG_EXEC] = { exec_start, IN(READY), false },
+	[MSG_EXEC] = { on_exec, IN(READY), false },
 	[MSG_CANCEL] = { exec_cancel, IN(READY), false },
 	[MSG_PAUSE] = { pause_start, IN(READY), false },
 	[MSG_UNPAUSE] = { pause_end, IN(READY), false },
@@ -201,6 +207,7 @@ worker_open(struct worker *w, struct ev_loop *loop)
 
 	*w = (struct worker){ .loop = loop, .box = { .pidfd = -1 } };
 	LIST_INIT(&w->execs);
+	disk_init(&w->disk);
 	mounts_init(&w->mounts);
 	w->up = link_open(loop, SUPERVISOR_FD, FROM_SUPERVISOR, &up_ops, w, &e);
 	if (w->up == NULL) {
@@ -215,6 +222,7 @@ worker_close(struct worker *w)
 	struct err why = { .code = E_SHUTDOWN };
 
 	exec_fail_all(w, &why);
+	watch_close(&w->watch);
 	ev_timer_stop(w->loop, &w->deadline);
 	ev_timer_stop(w->loop, &w->retry);
 	pause_close(w);
@@ -223,6 +231,7 @@ worker_close(struct worker *w)
 	link_close(&w->up);
 	fd_close(&w->box.pidfd);
 	kept_clear(&w->spec_kept);
+	disk_clear(&w->disk);
 	mounts_clear(&w->mounts);
 	if (w->has_cgroup)
 		cgroup_clear(&w->cgroup);

@@ -16,17 +16,19 @@
 #include <sys/queue.h>
 
 #include "cgroup.h"
+#include "disk.h"
 #include "kept.h"
 #include "link.h"
 #include "mounts.h"
 #include "sandbox.h"
+#include "watch.h"
 
 enum worker_state { WAITING, BUILDING, ATTACHING, READY, BROKEN, CLOSING, CLOSED, WORKER_STATES };
 
 enum pause_state { RUNNING, ASKED, FREEZING, PAUSED };
 
 /* Ids of what we ask init for ourselves; the supervisor's come from its clock and are far above. */
-enum { PULSE_PING = 1, PAUSE_PING = 2 };
+enum { PULSE_PING = 1, PAUSE_PING = 2, QUOTA_KILL = 3 };
 
 struct exec;
 
@@ -38,7 +40,9 @@ struct worker {
 	struct sandbox    box;  /* pid 0 without */
 	struct cgroup     cgroup;
 	bool              has_cgroup;
+	struct disk       disk;
 	struct mounts     mounts;
+	struct watch     *watch;      /* owned; NULL unless the workspace has a quota that no kernel keeps */
 	uint64_t          started_us; /* for build_us */
 	ev_timer          deadline;   /* runs while BUILDING, ATTACHING */
 	ev_timer          retry;      /* runs while the cgroups will not go */
@@ -90,6 +94,11 @@ void exec_result(struct worker *, struct msg *);
 int  exec_output(struct worker *, const struct msg_output *, struct err *);
 int  exec_ack(struct worker *, const struct msg_output_ack *, struct err *);
 int  exec_detach(struct worker *, const struct msg_detach *, struct err *);
+bool exec_running(const struct worker *);
+
+/* The quota of the workspace: kill every command for it; a result that waited for its measure. */
+void exec_kill_all(struct worker *, const struct err *why);
+void exec_measured(struct worker *, uint64_t id, const struct err *over);
 void exec_fail_all(struct worker *, const struct err *);
 
 /* ---- pause.c ---- */
