@@ -101,6 +101,8 @@ fill_start(const struct session *s, enum work work, struct msg_worker_start *sta
 	start->created_ms = s->created_ms;
 	start->tmp_mb = s->house->config->tmp_mb;
 	start->inodes = s->house->config->inodes;
+	if (work != WORK_SWEEP)
+		start->files = m->files;
 	if (work == WORK_BUILD) {
 		start->skeleton = s->house->dirs->skeleton;
 		start->init = m->init;

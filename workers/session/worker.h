@@ -16,6 +16,7 @@
 #include <sys/queue.h>
 
 #include "cgroup.h"
+#include "files.h"
 #include "kept.h"
 #include "link.h"
 #include "sandbox.h"
@@ -39,6 +40,7 @@ struct worker {
 	LIST_HEAD(, exec) execs;      /* owned; each ends in exactly one reply */
 	ev_timer pulse;               /* runs while there are execs: is init alive? */
 	bool     asked;               /* and has not answered yet */
+	struct files files;           /* requests for box-files, and itself */
 	uint64_t close_id;            /* the request to answer when all is gone */
 	uint64_t killed;
 	double   close_until; /* give up removing then */
