@@ -55,6 +55,8 @@ int cmd_create(const struct args *);
 int cmd_run(const struct args *);
 int cmd_exec(const struct args *);
 int cmd_inspect(const struct args *);
+int cmd_cp(const struct args *);
+int cmd_files(const struct args *);
 int cmd_rm(const struct args *);
 int cmd_doctor(const struct args *);
 int cmd_help(const struct args *);
