@@ -1,0 +1,1 @@
+00-path_EXTRA := workers/files/path workers/files/fail
