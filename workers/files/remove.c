@@ -25,7 +25,7 @@
 #include "fd.h"
 #include "log.h"
 
-enum { LEVELS = 32 };
+enum { LEVELS = 32, TRIES = 16 };
 
 struct level {
 	DIR *dir;                /* owned */
@@ -118,21 +118,22 @@ descend(struct sweep *s, int dir, const char *name)
 	return 0;
 }
 
-/* Gone by somebody else's hand is gone. */
+/*
+ * 0: gone, be it by somebody else's hand, or entered; 1: it became something else under us, look
+ * again; -1 with errno.
+ */
 static int
 remove_entry(struct sweep *s, int dir, const char *name)
 {
-	if (unlinkat(dir, name, 0) == 0) {
+	if (unlinkat(dir, name, 0) == 0 || (errno == EISDIR && unlinkat(dir, name, AT_REMOVEDIR) == 0)) {
 		s->removed++;
 		return 0;
 	}
-	if (errno == EISDIR && unlinkat(dir, name, AT_REMOVEDIR) == 0) {
-		s->removed++;
+	if ((errno == ENOTEMPTY || errno == EEXIST) && descend(s, dir, name) == 0)
 		return 0;
-	}
-	if (errno == ENOTEMPTY || errno == EEXIST)
-		return descend(s, dir, name);
-	return errno == ENOENT || errno == ENOTDIR ? 0 : -1; /* not a directory any more: the next pass */
+	if (errno == ENOENT)
+		return 0;
+	return errno == ENOTDIR || errno == ELOOP || errno == EISDIR ? 1 : -1;
 }
 
 /* The directory that was read to its end; what was put into it meanwhile takes another pass. */
@@ -144,9 +145,7 @@ ascend(struct sweep *s)
 
 	closedir(l->dir);
 	memcpy(name, l->name, sizeof(name));
-	if (remove_entry(s, dir_of(s, s->depth), name) == 0 || errno == ENOENT)
-		return 0;
-	return -1;
+	return remove_entry(s, dir_of(s, s->depth), name);
 }
 
 static int
@@ -162,7 +161,8 @@ step(struct sweep *s, struct err *e)
 		return failed(s, "", e);
 	if (strcmp(one->d_name, ".") == 0 || strcmp(one->d_name, "..") == 0)
 		return 0;
-	if (remove_entry(s, dirfd(l->dir), one->d_name) == -1 && errno != ENOENT)
+	/* what became something else keeps its directory from going, which is then read again */
+	if (remove_entry(s, dirfd(l->dir), one->d_name) == -1)
 		return failed(s, one->d_name, e);
 	return 0;
 }
@@ -170,9 +170,11 @@ step(struct sweep *s, struct err *e)
 static int
 remove_tree(struct sweep *s, const char *name, struct err *e)
 {
-	int r = remove_entry(s, s->parent, name);
+	int r = 1;
 
-	if (r == -1)
+	for (int i = 0; i < TRIES && r == 1; i++)
+		r = remove_entry(s, s->parent, name);
+	if (r != 0)
 		return failed(s, name, e);
 	while (s->depth > 0 && r == 0) {
 		if (now_sec() > s->until)
