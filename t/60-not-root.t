@@ -16,7 +16,7 @@ eventually ctl ping >/dev/null 2>&1
 ok "boxd starts"
 if ! ctl run -- true 2>"$D/err"; then
 	like "$(cat "$D/err")" 'namespace' "no sandbox for users here, and the barrier is named"
-	skip 8 "user namespaces are closed to ordinary users here"
+	skip 9 "user namespaces are closed to ordinary users here"
 	done_testing
 fi
 like "$(ctl status)" 'tier: +reduced' "the tier is told"
@@ -32,6 +32,8 @@ is "$(ctl exec s -c 'ps -eo args= | grep -c "[s]leep 98765"')" 0 "kills everythi
 ctl exec s -c 'setsid sleep 98765 >/dev/null 2>&1 &'
 ctl exec s -t 0.3 -- sleep 91 2>/dev/null
 is "$(ctl exec s -c 'ps -eo args= | grep -c "[s]leep 98765"')" 1 "but no other command's process"
+printf hello | ctl cp - s:f && ctl exec s -c 'cat f f >g'
+is "$(ctl cp s:g -)" hellohello "files go in and out"
 "$D/bin/boxctl" --socket "$D/run/boxd.sock" ping >/dev/null
 ok "root may use it as well"
 setpriv --reuid 65533 --regid 65534 --clear-groups "$D/bin/boxctl" --socket "$D/run/boxd.sock" ping 2>"$D/err"

@@ -40,10 +40,11 @@ struct worker {
 	LIST_HEAD(, exec) execs;      /* owned; each ends in exactly one reply */
 	ev_timer pulse;               /* runs while there are execs: is init alive? */
 	bool     asked;               /* and has not answered yet */
-	struct files files;           /* requests for box-files, and itself */
 	uint64_t close_id;            /* the request to answer when all is gone */
 	uint64_t killed;
 	double   close_until; /* give up removing then */
+
+	struct files files; /* requests for box-files, and itself */
 
 	/* from WORKER_START, for the state file */
 	struct msg_session_state about; /* its spec borrows from the next */
