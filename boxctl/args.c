@@ -411,6 +411,7 @@ FLAG(set_persistent, spec.persistent)
 FLAG(set_stdin, send_stdin)
 FLAG(set_buffered, buffered)
 FLAG(set_force, force)
+FLAG(set_quiet, quiet)
 FLAG(set_names_only, names_only)
 FLAG(set_attack, attack)
 
@@ -457,6 +458,8 @@ const struct opt exec_options[] = { { 'e', "env", "NAME[=VALUE]", "set a variabl
 
 const struct opt rm_options[] = { { 'f', "force", NULL, "a session that is not there is no error", set_force },
 	END_OF_TABLE };
+
+const struct opt cp_options[] = { { 'q', "quiet", NULL, "do not show how far it is", set_quiet }, END_OF_TABLE };
 
 const struct opt ps_options[] = { { 0, "names", NULL, NULL, set_names_only }, /* for completion */
 	END_OF_TABLE };

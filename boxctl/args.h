@@ -30,6 +30,7 @@ struct args {
 
 	/* one command each */
 	bool force;
+	bool quiet;
 	bool names_only;
 	bool attack;
 
@@ -49,7 +50,7 @@ struct opt {
 enum { OPT_GROUPS = 4 };
 
 extern const struct opt global_options[], common_options[], spec_options[], exec_options[], rm_options[], ps_options[],
-    create_options[], doctor_options[];
+    create_options[], cp_options[], doctor_options[];
 
 void args_init(struct args *);
 void args_clear(struct args *);

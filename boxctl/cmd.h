@@ -57,6 +57,8 @@ int cmd_exec(const struct args *);
 int cmd_inspect(const struct args *);
 int cmd_pause(const struct args *);
 int cmd_resume(const struct args *);
+int cmd_cp(const struct args *);
+int cmd_files(const struct args *);
 int cmd_rm(const struct args *);
 int cmd_doctor(const struct args *);
 int cmd_help(const struct args *);

@@ -40,6 +40,17 @@ const struct cmd commands[] = {
 	    { common_options }, ANY, 1, ANY, cmd_pause },
 	{ "resume", "unpause", "SESSION...", "let the processes of paused sessions go on", "  boxctl resume work\n",
 	    { common_options }, ANY, 1, ANY, cmd_resume },
+	{ "cp", NULL, "[-q] SESSION:PATH DEST | cp [-q] SOURCE SESSION:PATH", "copy files into a session or out of it",
+	    "  boxctl cp src work:            the directory, to /workspace/src\n"
+	    "  boxctl cp src/. work:lib       what is in it, into /workspace/lib\n"
+	    "  boxctl cp work:out.csv .\n"
+	    "  tar c . | boxctl cp - work:all.tar\n"
+	    "  boxctl cp work:log - | less\n",
+	    { cp_options, common_options }, ANY, 2, 2, cmd_cp },
+	{ "files", NULL, "SESSION[:PATH]", "list a directory of a session's workspace",
+	    "  boxctl files work\n"
+	    "  boxctl files work:src -o json\n",
+	    { common_options }, ANY, 1, 1, cmd_files },
 	{ "rm", NULL, "[-f] SESSION...", "end sessions and remove all that is in them",
 	    "  boxctl rm work\n"
 	    "  boxctl rm -f one two\n",

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "text.h"
+#include "utf8.h"
 
 /* ---- JSON ---- */
 
@@ -13,7 +14,7 @@ render_json_string(const char *s)
 	struct buf          clean = { 0 };
 	struct json_object *o;
 
-	text_utf8(&clean, s, strlen(s));
+	utf8_append(&clean, s, strlen(s));
 	o = json_object_new_string_len(clean.data ? clean.data : "", (int)clean.len);
 	buf_clear(&clean);
 	return o;
@@ -26,7 +27,7 @@ add_blob(struct json_object *to, const char *name, const struct blob *b)
 	struct buf clean = { 0 };
 	char       mark[64];
 
-	bool valid = b->data == NULL || text_utf8(&clean, b->data, b->len);
+	bool valid = b->data == NULL || utf8_append(&clean, b->data, b->len);
 	json_object_object_add(to, name, json_object_new_string_len(clean.data ? clean.data : "", (int)clean.len));
 	buf_clear(&clean);
 	if (valid)

@@ -1,6 +1,5 @@
 /*
- * Bytes from elsewhere made fit for a terminal or for JSON, and numbers made fit
- * for people.
+ * Bytes from elsewhere made fit for a terminal, and numbers made fit for people.
  */
 #ifndef BOXCTL_TEXT_H
 #define BOXCTL_TEXT_H
@@ -15,9 +14,6 @@ size_t text_escape(struct buf *, const char *, size_t n);
 
 /* The same as a string, until the fourth next call. */
 const char *text_safe(const char *);
-
-/* Append valid UTF-8, U+FFFD for what is not; false when there was any. */
-bool text_utf8(struct buf *, const char *, size_t n);
 
 /* "512MiB", "1.5GiB"; "850us", "2.3ms", "45s", "3m20s", "4d3h".  Until the fourth next call. */
 const char *text_size(uint64_t bytes);

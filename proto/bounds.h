@@ -52,6 +52,16 @@
 #define LIM_FILE_CHUNK MIB     /* bytes of a file in one message */
 
 #define LIM_FILTER_RULES 1024  /* of a seccomp policy; ours has about 130, and the kernel takes 4096 instructions */
+/* Files of a session, and box-files that serves them */
+#define LIM_SPAWNS (LIM_EXECS + 8) /* what init runs and keeps: commands, and helpers of our own */
+#define LIM_FILES_BYTES MIB        /* names and targets in one answer; then it ends early */
+#define LIM_FILE_HANDLES 64        /* files open for reading or writing in one session */
+#define LIM_FILE_HANDLE_SEC 60     /* one that nobody reads or writes is closed, and what was not committed is gone */
+#define LIM_FILE_REMOVE_SEC 120 /* removing a tree; then the client is told to ask again, so that others get a turn */
+#define LIM_FILES_BUSY 8        /* requests in the hands of box-files: a chunk each fits the smallest sandbox */
+#define LIM_FILES_WAITING 256   /* requests behind those; each may hold a descriptor of its worker */
+#define LIM_FILES_ANSWER_SEC 300.0 /* for one request: then box-files is stuck or stopped, and is killed */
+#define LIM_FILES_IDLE_SEC 65.0    /* box-files without a request ends; longer than any handle it may have */
 
 /* Clients */
 #define LIM_CONN_INFLIGHT 128   /* requests of one connection that wait for their reply */

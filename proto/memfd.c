@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -88,7 +89,8 @@ memfd_copy_program(const char *path, struct err *e)
 
 	if (from == -1 || fstat(from, &st) == -1)
 		return err_sys(e, "open %s", path);
-	to = create("box-init", MFD_EXEC);
+	const char *slash = strrchr(path, '/');
+	to = create(slash != NULL ? slash + 1 : path, MFD_EXEC);
 	if (to == -1)
 		return err_sys(e, "memfd_create for %s", path);
 	for (off_t left = st.st_size; left > 0;) {

@@ -29,6 +29,7 @@ enum {
 	FROM_WORKER = 1 << 3,
 	FROM_INIT = 1 << 4,
 	FROM_FILE = 1 << 5,
+	FROM_FILES = 1 << 6, /* box-files, which only answers */
 };
 
 /* ---- what a field may be ---- */

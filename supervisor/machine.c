@@ -144,13 +144,22 @@ is_root(const struct config *c)
 	       map_covers("/proc/self/gid_map", c->gateway_uid, 1);
 }
 
+/* Who executes what it may not read is not traced or dumped, from its first instruction on. */
+static int
+program_open(const struct dirs *d, const char *name, struct err *e)
+{
+	char path[PATH_MAX + 16];
+
+	snprintf(path, sizeof(path), "%s/%s", d->libexec, name);
+	return memfd_copy_program(path, e);
+}
+
 int
 machine_open(struct machine *m, struct dirs *d, const struct config *c, struct err *e)
 {
 	struct cg_found found;
-	char            path[PATH_MAX + 16];
 
-	*m = (struct machine){ .init = -1, .filter = -1, .root = is_root(c) };
+	*m = (struct machine){ .init = -1, .files = -1, .filter = -1, .root = is_root(c) };
 	cgfind(&found, c->cgroup_dir);
 	if (*c->cgroup_dir != '\0' && *found.unified.dir == '\0')
 		return err_set(e, E_INVALID, "cgroup_dir: %s", found.unified.why);
@@ -163,8 +172,8 @@ machine_open(struct machine *m, struct dirs *d, const struct config *c, struct e
 		m->barrier.code = E_NONE;
 	if (judge(m, c, e) == -1)
 		return -1;
-	snprintf(path, sizeof(path), "%s/box-init", d->libexec);
-	if ((m->init = memfd_copy_program(path, e)) == -1 || (m->filter = filter_compile(c->seccomp_policy, e)) == -1)
+	if ((m->init = program_open(d, "box-init", e)) == -1 || (m->files = program_open(d, "box-files", e)) == -1 ||
+	    (m->filter = filter_compile(c->seccomp_policy, e)) == -1)
 		return -1;
 	d->skeleton = skeleton_build(d->state, e);
 	return d->skeleton == -1 ? -1 : 0;
@@ -212,5 +221,6 @@ void
 machine_close(struct machine *m)
 {
 	fd_close(&m->init);
+	fd_close(&m->files);
 	fd_close(&m->filter);
 }

@@ -18,6 +18,7 @@ struct machine {
 	struct msg_cgroups   cgroups;           /* borrows from the two above */
 	char                 leaf_of[PATH_MAX]; /* our own cgroup, when we moved into a leaf of it; "" if not */
 	int                  init;              /* owned; box-init in a sealed memfd */
+	int                  files;             /* owned; box-files, likewise */
 	int                  filter;            /* owned; seccomp program */
 	bool pids_by_rlimit; /* no cgroup limits processes: the limit is set at a sandbox's birth, for good */
 	bool root;           /* really: a range of uids per session is ours to give */

@@ -117,6 +117,7 @@ static const struct {
 	[MSG_FILE_STAT] = { to_named, true },
 	[MSG_FILE_LIST] = { to_named, true },
 	[MSG_FILE_MKDIR] = { to_named, true },
+	[MSG_FILE_SYMLINK] = { to_named, true },
 	[MSG_FILE_REMOVE] = { to_named, true },
 	[MSG_FILE_OPEN] = { to_named, true },
 	[MSG_FILE_READ] = { to_named, true },

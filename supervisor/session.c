@@ -300,6 +300,7 @@ static const struct {
 	[MSG_FILE_STAT] = { on_forward, ALIVE, true },
 	[MSG_FILE_LIST] = { on_forward, ALIVE, true },
 	[MSG_FILE_MKDIR] = { on_forward, ALIVE, true },
+	[MSG_FILE_SYMLINK] = { on_forward, ALIVE, true },
 	[MSG_FILE_REMOVE] = { on_forward, ALIVE, true },
 	[MSG_FILE_OPEN] = { on_forward, ALIVE, true },
 	[MSG_FILE_READ] = { on_forward, ALIVE, true },

@@ -114,6 +114,8 @@ fill_start(const struct session *s, enum work work, struct msg_worker_start *sta
 	start->landlock = s->house->config->landlock;
 	start->entries = s->house->config->workspace_entries;
 	start->backend = policy_backend(&s->spec, s->house->config);
+	if (work != WORK_SWEEP)
+		start->files = m->files;
 	if (work == WORK_BUILD) {
 		start->templates = s->house->dirs->templates;
 		start->skeleton = s->house->dirs->skeleton;

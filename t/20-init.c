@@ -983,10 +983,10 @@ t_capacity(struct box *b)
 	uint64_t first = b->next;
 	bool     all = true;
 
-	for (uint64_t i = 0; i < LIM_EXECS; i++)
+	for (uint64_t i = 0; i < LIM_SPAWNS; i++)
 		start(b, NULL, (struct opts){ .argv = (const char *[]){ "true", NULL } });
 	uint64_t more = start(b, "true", (struct opts){ 0 });
-	ok(await(b, more)->error.code == E_CAPACITY, "command %lu is refused", LIM_EXECS + 1UL);
+	ok(await(b, more)->error.code == E_CAPACITY, "command %lu is refused", LIM_SPAWNS + 1UL);
 	for (uint64_t id = first; id < more; id++)
 		all &= finish(b, id)->r.cause == CAUSE_EXIT;
 	ok(all, "the others are not");

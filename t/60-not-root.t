@@ -17,6 +17,7 @@ ok "boxd starts"
 if ! ctl run -- true 2>"$D/err"; then
 	like "$(cat "$D/err")" 'namespace' "no sandbox for users here, and the barrier is named"
 	skip 15 "user namespaces are closed to ordinary users here"
+	skip 9 "user namespaces are closed to ordinary users here"
 	done_testing
 fi
 like "$(ctl status)" 'tier: +reduced' "the tier is told"
@@ -49,6 +50,8 @@ unlike "$(ctl inspect w | grep ' walls:')" 'uids|cgroup.memory' "and those he ha
 for wall in uids cgroup.memory cgroup.kill; do
 	like "$(ctl create --require $wall 2>&1)" "does not give the required wall $wall: .*root" "required and refused: $wall"
 done
+printf hello | ctl cp - s:f && ctl exec s -c 'cat f f >g'
+is "$(ctl cp s:g -)" hellohello "files go in and out"
 "$D/bin/boxctl" --socket "$D/run/boxd.sock" ping >/dev/null
 ok "root may use it as well"
 setpriv --reuid 65533 --regid 65534 --clear-groups "$D/bin/boxctl" --socket "$D/run/boxd.sock" ping 2>"$D/err"

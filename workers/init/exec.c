@@ -266,6 +266,7 @@ start(struct exec *x, struct loop *l, const struct spawner *by, const struct msg
 		.in = m->stdin,
 		.out = out,
 		.err = err,
+		.program = m->program,
 		.cgroup = x->tree.cgroup,
 		.join = { m->join_memory, m->join_pids, m->join_freezer },
 	};

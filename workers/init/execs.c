@@ -63,7 +63,7 @@ execs_spawn(struct execs *s, struct msg *m, struct err *e)
 
 	if (find(s, m->id, e) != NULL)
 		return err_set(e, E_STATE, "command %lu exists already", m->id);
-	if (s->known >= LIM_EXECS)
+	if (s->known >= LIM_SPAWNS)
 		return err_set(e, E_CAPACITY, "%zu commands are running or not released", s->known);
 	if (body->cgroup == -1 && !s->marks)
 		return err_set(e, E_INVALID, "a command needs its cgroup here");

@@ -39,6 +39,7 @@
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
+enum { PROGRAM_FD = 3 };                    /* where a program that is not looked up waits for its execution */
 enum { CANNOT_RUN = 126, NOT_FOUND = 127 }; /* as a shell says it */
 
 struct spawn_report {
@@ -92,6 +93,19 @@ child_stdio(const struct plan *p)
 		give_up(p, "standard output");
 }
 
+/* All are close-on-exec anyway; the program itself must last until then. */
+static void
+child_descriptors(const struct plan *p)
+{
+	int      program = p->what->program;
+	unsigned first = program == -1 ? PROGRAM_FD : PROGRAM_FD + 1;
+
+	if (program != -1 && program != PROGRAM_FD && dup3(program, PROGRAM_FD, O_CLOEXEC) == -1)
+		give_up(p, "program");
+	if (syscall(SYS_close_range, first, ~0U, 0U) == -1 && errno != ENOSYS)
+		give_up(p, "close_range");
+}
+
 /* 0 names the writer.  Only from a single thread that moves itself the kernel asks for no grace period. */
 static void
 child_join(const struct plan *p)
@@ -135,6 +149,10 @@ child_exec(const struct plan *p)
 	const struct spawn *s = p->what;
 	bool                denied = false;
 
+	if (s->program != -1) {
+		syscall(SYS_execveat, PROGRAM_FD, "", s->argv, s->env, AT_EMPTY_PATH);
+		return;
+	}
 	if (s->argv[0][0] == '\0' || strchr(s->argv[0], '/') != NULL) {
 		execve(s->argv[0], (char *const *)s->argv, (char *const *)s->env);
 		return;
@@ -165,8 +183,7 @@ child(const struct plan *p)
 	for (size_t i = 0; i < LIMITS; i++)
 		if (p->by->limits[i].name != NULL && setrlimit(p->by->limits[i].what, &p->by->limits[i].to) == -1)
 			give_up(p, p->by->limits[i].name);
-	if (syscall(SYS_close_range, 3U, ~0U, 0U) == -1 && errno != ENOSYS) /* all are close-on-exec anyway */
-		give_up(p, "close_range");
+	child_descriptors(p);
 	child_unblock_signals();
 	if (p->by->filter.len > 0 && install(&p->by->filter) == -1)
 		give_up(p, "seccomp");

@@ -23,6 +23,7 @@ struct spawn {
 	const char *const *env;
 	const char        *workdir;
 	int                in, out, err; /* to become 0, 1, 2; in may be -1: /dev/null */
+	int                program;      /* file to execute, or -1: argv[0] is looked up */
 	int                cgroup;       /* directory to be born in, or -1 */
 	int                join[3];      /* v1 tasks files to enter by itself, or -1 */
 };

@@ -333,9 +333,11 @@ build_attached(struct worker *w, struct msg *m, struct err *e)
 		return err_set(e, m->error.code, "attach to init: %s", m->error.text);
 	if (msg_expect(m, MSG_ATTACHED, e) == -1)
 		return -1;
-	exec_match(w, m->body);
+	struct msg_attached known = *(const struct msg_attached *)m->body;
+	files_adopt(w, &known);
+	exec_match(w, &known);
 	pause_adopt(w);
-	return ready(w, m->body, e);
+	return ready(w, &known, e);
 }
 
 int

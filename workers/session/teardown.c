@@ -73,7 +73,9 @@ teardown_start(struct worker *w, uint64_t request)
 	struct err why;
 
 	err_set(&why, E_STATE, "session %s is being deleted", w->name);
+	bool has_helper = files_running(w);
 	exec_fail_all(w, &why);
+	files_fail_all(w, &why);
 	ev_timer_stop(w->loop, &w->deadline);
 	pause_close(w);
 	w->state = CLOSING;
@@ -83,6 +85,7 @@ teardown_start(struct worker *w, uint64_t request)
 	w->retry.data = w;
 	if (w->has_cgroup) {
 		w->killed = cgroup_population(&w->cgroup);
+		w->killed -= w->killed > 0 && has_helper;
 		cgroup_kill(&w->cgroup);
 	}
 	if (w->box.pid > 0)

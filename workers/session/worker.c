@@ -32,6 +32,7 @@ on_worker_start(struct worker *w, struct msg *m, struct err *e)
 
 	if (fchdir(s->dir) == -1)
 		return err_sys(e, "enter the session's state directory");
+	w->files.program = msg_take_fd(m, s->files);
 	w->started_us = (uint64_t)(ev_time() * 1e6);
 	snprintf(w->name, sizeof(w->name), "%s", s->session);
 	w->about = (struct msg_session_state){
@@ -124,6 +125,15 @@ static const struct {
 	[MSG_CANCEL] = { exec_cancel, IN(READY), false },
 	[MSG_PAUSE] = { pause_start, IN(READY), false },
 	[MSG_UNPAUSE] = { pause_end, IN(READY), false },
+	[MSG_FILE_STAT] = { files_request, IN(READY), false },
+	[MSG_FILE_LIST] = { files_request, IN(READY), false },
+	[MSG_FILE_MKDIR] = { files_request, IN(READY), false },
+	[MSG_FILE_SYMLINK] = { files_request, IN(READY), false },
+	[MSG_FILE_REMOVE] = { files_request, IN(READY), false },
+	[MSG_FILE_OPEN] = { files_request, IN(READY), false },
+	[MSG_FILE_READ] = { files_request, IN(READY), false },
+	[MSG_FILE_WRITE] = { files_request, IN(READY), false },
+	[MSG_FILE_CLOSE] = { files_request, IN(READY), false },
 	[MSG_OUTPUT] = { on_output, IN(READY), false },
 	[MSG_OUTPUT_ACK] = { on_output_ack, IN(READY), false },
 	[MSG_DETACH] = { on_detach, IN(READY), false },
@@ -151,7 +161,7 @@ worker_deliver(struct worker *w, struct msg *m)
 				worker_broken(w, &e);
 		} else if (w->state == READY && m->id == PAUSE_PING)
 			pause_init_answered(w);
-		else if (w->state == READY)
+		else if (w->state == READY && !files_result(w, m))
 			exec_result(w, m);
 		return;
 	}
@@ -177,6 +187,7 @@ worker_broken(struct worker *w, const struct err *why)
 	ev_timer_stop(w->loop, &w->deadline);
 	pause_close(w);
 	exec_fail_all(w, why);
+	files_fail_all(w, why);
 	link_send(w->up, MSG_WORKER_FAILED, 0, 0, &failed, &e);
 }
 
@@ -209,6 +220,7 @@ worker_open(struct worker *w, struct ev_loop *loop)
 	LIST_INIT(&w->execs);
 	disk_init(&w->disk);
 	mounts_init(&w->mounts);
+	files_init(w, -1);
 	w->up = link_open(loop, SUPERVISOR_FD, FROM_SUPERVISOR, &up_ops, w, &e);
 	if (w->up == NULL) {
 		log_error("%s", e.text);
@@ -223,6 +235,7 @@ worker_close(struct worker *w)
 
 	exec_fail_all(w, &why);
 	watch_close(&w->watch);
+	files_clear(w);
 	ev_timer_stop(w->loop, &w->deadline);
 	ev_timer_stop(w->loop, &w->retry);
 	pause_close(w);

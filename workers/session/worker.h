@@ -17,6 +17,7 @@
 
 #include "cgroup.h"
 #include "disk.h"
+#include "files.h"
 #include "kept.h"
 #include "link.h"
 #include "mounts.h"
@@ -57,6 +58,8 @@ struct worker {
 	uint64_t         close_id;   /* the request to answer when all is gone */
 	uint64_t         killed;
 	double           close_until; /* give up removing then */
+
+	struct files files; /* requests for box-files, and itself */
 
 	/* from WORKER_START, for the state file */
 	struct msg_session_state about; /* its spec borrows from the next */

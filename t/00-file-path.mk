@@ -1,0 +1,1 @@
+00-file-path_EXTRA := workers/files/path workers/files/fail

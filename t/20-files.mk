@@ -1,0 +1,1 @@
+20-files_EXTRA := t/lib/filebox

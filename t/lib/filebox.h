@@ -1,0 +1,39 @@
+/* box-files alone, on a directory of the test's own, driven over its channel. */
+#ifndef T_LIB_FILEBOX_H
+#define T_LIB_FILEBOX_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "chan.h"
+
+struct filebox {
+	char           dir[64]; /* the workspace */
+	pid_t          pid;
+	int            channel;
+	uint64_t       next_id;
+	struct chan_in in;
+	struct msg     reply; /* of the last call */
+	char           why[ERR_TEXT + 32];
+};
+
+/* prepare runs in the child before the program; NULL: nothing. */
+void filebox_start(struct filebox *, const char *dir, const char *session, void (*prepare)(void));
+
+/* Its exit status; it is told to go by the end of its channel, or killed. */
+int filebox_end(struct filebox *, bool kill);
+
+/* Send without waiting; the id. */
+uint64_t filebox_send(struct filebox *, enum msg_type, const void *body);
+
+/* The next answer: "" and .reply is typed as result, or "code: message". */
+const char *filebox_take(struct filebox *, uint64_t id, enum msg_type result);
+const char *filebox_call(struct filebox *, enum msg_type, const void *body);
+
+/* Common calls in short. */
+const char *filebox_put(struct filebox *, const char *path, const char *text);
+const char *filebox_get(struct filebox *, const char *path); /* its content, or why not */
+const char *filebox_stat(struct filebox *, const char *path);
+const char *filebox_remove(struct filebox *, const char *path, bool recursive);
+
+#endif
