@@ -61,7 +61,7 @@ on_overdue(struct ev_loop *loop, ev_timer *t, int revents)
 	worker_broken(x->worker, &e);
 }
 
-/* A command without a timeout would wait for a hung init for ever; so init is asked now and then. */
+/* A command without a timeout, or a process, would wait for a hung init for ever; so init is asked now and then. */
 enum { PULSE_ID = 1 }; /* the supervisor's ids come from its clock and are far above */
 
 static void
@@ -81,10 +81,12 @@ on_pulse(struct ev_loop *loop, ev_timer *t, int revents)
 	w->asked = link_send(w->down, MSG_PING, PULSE_ID, 0, &(struct msg_ping){}, &e) == 0;
 }
 
-static void
-pulse_start(struct worker *w)
+void
+pulse_update(struct worker *w)
 {
-	if (ev_is_active(&w->pulse))
+	if (LIST_EMPTY(&w->execs) && processes_live(w) == 0)
+		ev_timer_stop(w->loop, &w->pulse);
+	if (ev_is_active(&w->pulse) || (LIST_EMPTY(&w->execs) && processes_live(w) == 0))
 		return;
 	w->asked = false;
 	ev_timer_init(&w->pulse, on_pulse, LIM_PULSE_SEC, LIM_PULSE_SEC);
@@ -114,7 +116,7 @@ exec_add(struct worker *w, uint64_t id, int slot)
 	x->overdue.data = x;
 	x->before = cgroup_events(&w->cgroup);
 	LIST_INSERT_HEAD(&w->execs, x, next);
-	pulse_start(w);
+	pulse_update(w);
 	return x;
 }
 
@@ -124,8 +126,7 @@ exec_drop(struct worker *w, struct exec *x, bool killed)
 	cgroup_slot_done(&w->cgroup, x->slot, killed);
 	ev_timer_stop(w->loop, &x->overdue);
 	LIST_REMOVE(x, next);
-	if (LIST_EMPTY(&w->execs))
-		ev_timer_stop(w->loop, &w->pulse);
+	pulse_update(w);
 	free(x);
 }
 
@@ -140,18 +141,18 @@ is_set(const struct pairs *env, const char *name)
 	return false;
 }
 
-static int
-env_check(const struct pairs *env, struct err *e)
+int
+env_check(const struct pairs *env, const char *field, struct err *e)
 {
 	for (size_t i = 0; i < env->n; i++)
 		if (*env->v[i].name == '\0' || strchr(env->v[i].name, '=') != NULL)
-			return err_set(e, E_INVALID, "exec.env: '%s' is not a variable's name",
+			return err_set(e, E_INVALID, "%s: '%s' is not a variable's name", field,
 			    log_escape(env->v[i].name, strlen(env->v[i].name)));
 	return 0;
 }
 
 /* "NAME=value" strings, back to back in *text; -1 without memory. */
-static int
+int
 env_build(const struct pairs *env, struct buf *text, struct strs *out)
 {
 	size_t       n = 0, at = 0;
@@ -229,7 +230,7 @@ exec_check(const struct msg_exec *x, struct err *e)
 	if (*x->workdir != '\0' && *x->workdir != '/')
 		return err_set(e, E_INVALID, "exec.workdir: '%s' is not an absolute path",
 		    log_escape(x->workdir, strlen(x->workdir)));
-	return env_check(&x->env, e);
+	return env_check(&x->env, "exec.env", e);
 }
 
 int
@@ -378,8 +379,23 @@ exec_match(struct worker *w, const struct msg_attached *a)
 		exec_drop(w, x, true);
 	}
 	for (size_t i = 0; i < a->execs.n; i++)
-		if (exec_find(w, a->execs.v[i].exec) == NULL)
+		if (!a->execs.v[i].managed && exec_find(w, a->execs.v[i].exec) == NULL)
 			exec_resume(w, a->execs.v[i].exec);
+}
+
+size_t
+exec_list(const struct worker *w, struct msg_resume *list, size_t most)
+{
+	const struct exec *x;
+	size_t             n = 0;
+
+	LIST_FOREACH (x, &w->execs, next) {
+		if (n == most)
+			break;
+		msg_defaults(MSG_RESUME, &list[n]);
+		list[n++].exec = x->id;
+	}
+	return n;
 }
 
 void

@@ -68,6 +68,7 @@ teardown_start(struct worker *w, uint64_t request)
 
 	err_set(&why, E_STATE, "session %s is being deleted", w->name);
 	exec_fail_all(w, &why);
+	processes_close(w, &why);
 	ev_timer_stop(w->loop, &w->deadline);
 	w->state = CLOSING;
 	w->close_id = request;
