@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "text.h"
+#include "walls.h"
 
 /* ---- values ---- */
 
@@ -330,6 +331,28 @@ set_env(struct args *a, const char *v, struct err *e)
 	return 0;
 }
 
+/* WALL[,WALL...]; also more than once. */
+static int
+set_require(struct args *a, const char *v, struct err *e)
+{
+	struct strs *all = &a->spec.require;
+	enum wall    which = 0;
+
+	for (size_t n; *v != '\0'; v += n + (v[n] == ',')) {
+		char name[LIM_NAME + 1];
+
+		n = strcspn(v, ",");
+		snprintf(name, sizeof(name), "%.*s", (int)(n < LIM_NAME ? n : LIM_NAME), v);
+		if (wall_find(name, &which, e) == -1)
+			return -1;
+		if (all->n >= LIM_REQUIRE)
+			return err_set(e, E_INVALID, "more than %d walls", LIM_REQUIRE);
+		a->required[all->n++] = wall_name(which);
+	}
+	all->v = a->required;
+	return 0;
+}
+
 /* Flags: each sets one thing, and cannot fail. */
 #define FLAG(f, target)                                            \
 	static int f(struct args *a, const char *v, struct err *e) \
@@ -372,7 +395,8 @@ const struct opt spec_options[] = { { 0, "memory", "SIZE", "memory limit: 512 (M
 	{ 0, "workspace-size", "SIZE", "size of the private /workspace", set_workspace },
 	{ 0, "persistent", NULL, "never end it for being idle", set_persistent },
 	{ 0, "idle", "SECONDS", "end it after so long without a command", set_idle },
-	{ 0, "network", "off|on", "off (default): loopback only", set_network }, END_OF_TABLE };
+	{ 0, "network", "off|on", "off (default): loopback only", set_network },
+	{ 0, "require", "WALL[,WALL]", "refuse to make it without these walls", set_require }, END_OF_TABLE };
 
 const struct opt exec_options[] = { { 'e', "env", "NAME[=VALUE]", "set a variable; without a value, pass our own",
 					set_env },

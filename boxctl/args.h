@@ -20,6 +20,7 @@ struct args {
 	/* create, run */
 	const char     *name;
 	struct msg_spec spec;
+	const char     *required[LIM_REQUIRE]; /* what spec.require points to */
 
 	/* exec, run: all but session, argv and stdin is filled in */
 	struct msg_exec exec;

@@ -56,6 +56,8 @@ int cmd_run(const struct args *);
 int cmd_exec(const struct args *);
 int cmd_process(const struct args *);
 int cmd_inspect(const struct args *);
+int cmd_pause(const struct args *);
+int cmd_resume(const struct args *);
 int cmd_rm(const struct args *);
 int cmd_doctor(const struct args *);
 int cmd_help(const struct args *);

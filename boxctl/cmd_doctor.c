@@ -100,20 +100,20 @@ print_json(const struct args *a, const struct probe *probes, size_t n, const str
 int
 cmd_doctor(const struct args *a)
 {
-	size_t          n = probe_count();
-	struct probe   *probes = calloc(n, sizeof(*probes));
-	const char     *missing[WALLS_MISSING + 1];
-	struct cg_found found;
-	struct walls    walls;
-	struct client   c;
-	struct msg      reply;
-	struct err      why;
+	size_t            n = probe_count();
+	struct probe     *probes = calloc(n, sizeof(*probes));
+	struct wall_lists lists;
+	struct cg_found   found;
+	struct walls      walls;
+	struct client     c;
+	struct msg        reply;
+	struct err        why;
 
 	for (size_t i = 0; probes != NULL && i < n; i++)
 		probe_run(i, &probes[i]);
 	cgfind(&found, "");
 	probe_walls(&walls, &found);
-	struct msg_isolation here = walls_isolation(&walls, missing);
+	struct msg_isolation here = walls_isolation(&walls, &lists);
 	bool                 answers = ask_daemon(a, &c, &reply, &why);
 
 	(a->json ? print_json : print_all)(a, probes, probes != NULL ? n : 0, &here, answers ? reply.body : NULL, &why);

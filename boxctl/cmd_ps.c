@@ -8,7 +8,11 @@ static void
 add_row(struct table *t, const struct msg_session_info *s)
 {
 	table_cell(t, PLAIN, "%s", s->session);
-	table_cell(t, render_state_colour(s->state), "%s", msg_enum_name(MSG_SESSION_INFO, "state", (int)s->state));
+	if (s->paused)
+		table_cell(t, YELLOW, "paused");
+	else
+		table_cell(
+		    t, render_state_colour(s->state), "%s", msg_enum_name(MSG_SESSION_INFO, "state", (int)s->state));
 	table_cell(t, PLAIN, "%s", text_duration(text_age_us(s->created_ms)));
 	table_cell(t, PLAIN, "%s", s->running + s->processes > 0 ? "" : text_duration(text_age_us(s->last_used_ms)));
 	table_cell(t, PLAIN, "%lu", s->running);

@@ -45,6 +45,10 @@ const struct cmd commands[] = {
 	    { ps_options, common_options }, ANY, 0, 0, cmd_ps },
 	{ "inspect", NULL, "SESSION", "tell all about a session", "  boxctl inspect work\n", { common_options }, ANY, 1,
 	    1, cmd_inspect },
+	{ "pause", NULL, "SESSION...", "stop every process of sessions where it is", "  boxctl pause work\n",
+	    { common_options }, ANY, 1, ANY, cmd_pause },
+	{ "resume", "unpause", "SESSION...", "let the processes of paused sessions go on", "  boxctl resume work\n",
+	    { common_options }, ANY, 1, ANY, cmd_resume },
 	{ "rm", NULL, "[-f] SESSION...", "end sessions and remove all that is in them",
 	    "  boxctl rm work\n"
 	    "  boxctl rm -f one two\n",

@@ -231,11 +231,26 @@ print_enum(const struct field *f, int v)
 	printf("%s%s%s\n", colour_on(c), f->names[v], colour_off(c));
 }
 
+static bool
+are_words(const struct strs *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (strchr(s->v[i], ' ') != NULL)
+			return false;
+	return true;
+}
+
+/* Words stand in one line, sentences below each other. */
 static void
 print_strs(const struct strs *s, int indent)
 {
 	if (s->n == 0)
 		printf("none\n");
+	if (are_words(s)) {
+		for (size_t i = 0; i < s->n; i++)
+			printf("%s%s", text_safe(s->v[i]), i + 1 < s->n ? ", " : "\n");
+		return;
+	}
 	for (size_t i = 0; i < s->n; i++)
 		printf("%*s%s\n", i == 0 ? 0 : indent, "", text_safe(s->v[i]));
 }

@@ -38,6 +38,7 @@
 #define LIM_IDLE_SEC (30UL * 86400)
 #define LIM_SESSIONS 5000      /* 65536 uids each still fit 32 bits, and three descriptors each 20000 */
 #define LIM_EXECS 1024         /* running commands of one session */
+#define LIM_SLOTS (1 << 20)    /* numbers of a session's cgroups for commands; background processes keep theirs */
 #define LIM_MOUNTS 64          /* extra_mounts; LangBot mounts one per skill */
 #define LIM_REQUIRE 32         /* walls that can be required; there are fewer */
 #define LIM_PROCESSES 256      /* managed processes of one session, ended ones included */
@@ -65,6 +66,7 @@
 #define LIM_CLOSE_SEC 20.0   /* until a sandbox is gone; a process in disk sleep can take this long */
 #define LIM_OVERDUE_SEC 10.0 /* init's answer to a timeout or a cancel; then init itself is hung */
 #define LIM_PULSE_SEC 20.0   /* between two questions to init while commands run; the second unanswered ends it */
+#define LIM_PAUSE_SEC 10.0   /* until every process has stopped; one in disk sleep can take this long */
 #define LIM_ORPHAN_MS 60000  /* init without any master ends itself */
 #define LIM_GRACE_SEC 5.0    /* from SIGTERM to the end of a managed process's tree */
 #define LIM_LINGER_SEC 30.0  /* for the reader of a stopped process to take the rest of its output */

@@ -20,6 +20,7 @@ static const char *const names[] = {
 	[CG_MEMORY] = "memory",
 	[CG_PIDS] = "pids",
 	[CG_CPU] = "cpu",
+	[CG_FREEZER] = "freezer",
 };
 
 struct mount {

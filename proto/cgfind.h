@@ -8,7 +8,8 @@
 #include <linux/limits.h> /* <limits.h> would find our own limits.h and lose PATH_MAX */
 #include <stdbool.h>
 
-enum cg_controller { CG_MEMORY, CG_PIDS, CG_CPU, CG__COUNT };
+/* Three limit; the freezer is one of cgroup v1 only, v2 has it without a controller. */
+enum cg_controller { CG_MEMORY, CG_PIDS, CG_CPU, CG_FREEZER, CG__COUNT, CG__LIMITS = CG_FREEZER };
 
 struct cg_place {
 	char dir[PATH_MAX]; /* directory we may create ours in; "" when there is none */

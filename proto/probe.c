@@ -5,8 +5,8 @@
  * it hangs.  Only cgroup directories could outlive it; their names hold its pid,
  * so that the parent removes them whatever happened.
  *
- * Here are the table, running one row, and what follows; the probes themselves
- * are in probe_ns.c, probe_cgroup.c and probe_kernel.c.
+ * Here are the table and running one row; the probes themselves are in probe_ns.c,
+ * probe_cgroup.c and probe_kernel.c, and what follows from them in probe_walls.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -145,9 +145,11 @@ static const struct row {
 	{ "cgroup v2 tree", "a cgroup for each command", try_v2_tree, 0, false, true },
 	{ "clone into cgroup", "a command is never outside its cgroup", try_clone_into, false, false, true },
 	{ "cgroup.kill", "a timeout kills exactly one command's tree", try_clone_into, true, false, true },
+	{ "freezer", "a session can be paused", try_freeze, 0, false, true },
 	{ "memory limit", "memory of a session", try_limit, CG_MEMORY, false, true },
 	{ "pids limit", "processes of a session", try_limit, CG_PIDS, false, true },
 	{ "cpu limit", "cpu time of a session", try_limit, CG_CPU, false, true },
+	{ "no swap", "a memory limit that swap does not stretch", try_swap, 0, false, true },
 	{ "seccomp", "system calls a command never needs are refused", try_seccomp, 0, false, false },
 	{ "landlock", "a second wall behind the mounts", try_landlock, 0, false, false },
 	{ "pidfd", "processes are waited for without pid reuse", try_pidfd, 0, true, false },
@@ -236,22 +238,8 @@ probe_userns(struct err *e)
 	return err_set(e, E_BACKEND, "%s%s%s", p.why, p.remedy[0] != '\0' ? "; remedy: " : "", p.remedy);
 }
 
-/* ---- what follows from it ---- */
-
-static void __attribute__((format(printf, 2, 3))) wall_misses(struct walls *w, const char *fmt, ...)
-{
-	va_list ap;
-
-	if (w->nmissing == WALLS_MISSING)
-		return;
-	va_start(ap, fmt);
-	vsnprintf(w->missing[w->nmissing++], sizeof(w->missing[0]), fmt, ap);
-	va_end(ap);
-	if (w->tier == TIER_FULL)
-		w->tier = TIER_REDUCED;
-}
-
-static bool
+/* The row of this probe, run for a wall. */
+bool
 probe_by(void (*try)(struct probe *, int), int arg, struct probe *p, const struct cg_found *places)
 {
 	for (size_t i = 0; i < probe_count(); i++) {
@@ -261,80 +249,4 @@ probe_by(void (*try)(struct probe *, int), int arg, struct probe *p, const struc
 		return p->state == PROBE_WORKS;
 	}
 	return false;
-}
-
-static void
-wall_limits(struct walls *w, const struct cg_found *places)
-{
-	size_t used = 0;
-
-	for (int c = 0; c < CG__COUNT; c++) {
-		bool v1 = places->v1[c].dir[0] != '\0';
-
-		if (places->v2[c] || v1)
-			used += (size_t)snprintf(w->limits + used, sizeof(w->limits) - used, "%s%s by cgroup %s",
-			    used > 0 ? ", " : "", cg_name(c), places->v2[c] ? "v2" : "v1");
-		else
-			wall_misses(w, "%s limit%s: %s; %s", cg_name(c),
-			    c == CG_PIDS ? " by cgroup (RLIMIT_NPROC stands in)" : "", places->v1[c].why,
-			    places->unified.dir[0] == '\0' ? places->unified.why
-							   : "the v2 tree does not offer it either");
-	}
-	if (used == 0)
-		snprintf(w->limits, sizeof(w->limits), "none");
-}
-
-static void
-wall_uids(struct walls *w)
-{
-	struct probe p;
-
-	snprintf(w->uids, sizeof(w->uids), "single");
-	if (geteuid() != 0)
-		wall_misses(w, "uid range: boxd as uid %u has only its own uid for its sandboxes; run it as root",
-		    (unsigned)geteuid());
-	else if (probe_by(try_uid_range, 0, &p, NULL))
-		snprintf(w->uids, sizeof(w->uids), "range");
-	else
-		wall_misses(w, "uid range: %s; %s", p.why, p.remedy);
-}
-
-void
-probe_walls(struct walls *w, const struct cg_found *places)
-{
-	struct probe p;
-	struct err   e;
-
-	*w = (struct walls){ .tier = TIER_FULL };
-	if (probe_userns(&e) == -1) {
-		w->tier = TIER_NONE;
-		wall_misses(w, "%s", e.text);
-		return;
-	}
-	wall_uids(w);
-	wall_limits(w, places);
-	snprintf(w->kill, sizeof(w->kill), "a UTS namespace per command");
-	if (places->unified.dir[0] == '\0')
-		wall_misses(w, "kill cgroups: %s", places->unified.why);
-	else if (probe_by(try_clone_into, true, &p, places))
-		snprintf(w->kill, sizeof(w->kill), "cgroup v2");
-	else
-		wall_misses(w, "kill cgroups: %s", p.why);
-	if (!probe_by(try_seccomp, 0, &p, NULL))
-		wall_misses(w, "seccomp: %s", p.why);
-}
-
-struct msg_isolation
-walls_isolation(const struct walls *w, const char *list[WALLS_MISSING + 1])
-{
-	for (size_t i = 0; i < w->nmissing; i++)
-		list[i] = w->missing[i];
-	list[w->nmissing] = NULL;
-	return (struct msg_isolation){
-		.tier = w->tier,
-		.uids = w->uids,
-		.limits = w->limits,
-		.kill = w->kill,
-		.missing = { w->nmissing, list },
-	};
 }

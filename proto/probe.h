@@ -12,6 +12,7 @@
 #include "cgfind.h"
 #include "err.h"
 #include "msg.h"
+#include "walls.h"
 
 enum probe_state { PROBE_WORKS, PROBE_MISSING, PROBE_UNKNOWN };
 
@@ -34,21 +35,28 @@ const char *probe_state_name(enum probe_state);
  */
 int probe_userns(struct err *);
 
-enum { WALLS_MISSING = 8 };
-
 /* The tier of isolation that follows, as struct msg_isolation reports it. */
 struct walls {
 	enum tier tier;
 	char      uids[64];
 	char      limits[128];
 	char      kill[128];
-	char      missing[WALLS_MISSING][640]; /* each wall that is not there, why, and the remedy */
-	size_t    nmissing;
+	bool      in_force[WALL__COUNT];     /* those of a session: never, they are not the machine's */
+	char      missing[WALL__COUNT][560]; /* the wall that is not there, why, and the remedy */
+};
+
+/* Where the pointers of a struct msg_isolation go. */
+struct wall_lists {
+	const char *in_force[WALL__COUNT + 1];
+	const char *missing[WALL__COUNT + 1];
 };
 
 void probe_walls(struct walls *, const struct cg_found *);
 
-/* The same, borrowed; list is where the pointers of missing go. */
-struct msg_isolation walls_isolation(const struct walls *, const char *list[WALLS_MISSING + 1]);
+/* The same, borrowed from both. */
+struct msg_isolation walls_isolation(const struct walls *, struct wall_lists *);
+
+/* -1: E_BACKEND, naming the wall, why it is not there and the remedy.  A session's own walls are not judged here. */
+int walls_require(const struct walls *, enum wall, struct err *);
 
 #endif

@@ -22,8 +22,8 @@ probe_cgroups_lend(const struct cg_found *places)
 	found = places;
 }
 
-static const char *
-cgroup_remedy(void)
+const char *
+probe_cgroup_remedy(void)
 {
 	if (geteuid() == 0)
 		return "mount -t cgroup2 none /sys/fs/cgroup (or /sys/fs/cgroup/unified) writable";
@@ -40,12 +40,12 @@ static int
 make_cgroup(struct probe *p, const struct cg_place *place, char *dir, size_t size)
 {
 	if (place->dir[0] == '\0') {
-		probe_misses(p, cgroup_remedy(), "%s", place->why);
+		probe_misses(p, probe_cgroup_remedy(), "%s", place->why);
 		return -1;
 	}
 	probe_dir(dir, size, place->dir, getpid());
 	if (mkdir(dir, 0700) == -1) {
-		probe_misses(p, cgroup_remedy(), "mkdir %.150s: %s", dir, strerror(errno));
+		probe_misses(p, probe_cgroup_remedy(), "mkdir %.150s: %s", dir, strerror(errno));
 		return -1;
 	}
 	return 0;
@@ -130,6 +130,34 @@ try_clone_into(struct probe *p, int kill_it)
 		probe_misses(p, "", "cgroup.kill did not kill");
 }
 
+static bool
+file_says(const char *dir, const char *file, const char *line)
+{
+	char path[PATH_MAX + 96];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	return probe_file_has_line(path, line);
+}
+
+/* v2 does it without a controller; the v1 freezer stands in where there is no v2 tree. */
+void
+try_freeze(struct probe *p, NO_ARG)
+{
+	bool                   v2 = found->unified.dir[0] != '\0';
+	const struct cg_place *place = v2 ? &found->unified : &found->v1[CG_FREEZER];
+	char                   dir[PATH_MAX + 64], file[PATH_MAX + 96];
+
+	if (make_cgroup(p, place, dir, sizeof(dir)) == -1)
+		return;
+	snprintf(file, sizeof(file), "%s/%s", dir, v2 ? "cgroup.freeze" : "freezer.state");
+	if (probe_write_file(file, v2 ? "1" : "FROZEN") == -1)
+		probe_refused(p, file, "Linux 5.2");
+	else if (!file_says(dir, v2 ? "cgroup.events" : "freezer.state", v2 ? "frozen 1" : "FROZEN"))
+		probe_misses(p, "", "an empty cgroup does not freeze");
+	else
+		probe_works(p, "cgroup %s at %.200s", v2 ? "v2" : "v1", place->dir);
+}
+
 static const struct {
 	const char *v1, *v1_value, *v2, *v2_value;
 } limit_files[] = {
@@ -162,7 +190,7 @@ try_limit(struct probe *p, int c)
 		return;
 	}
 	if (!found->v2[c]) {
-		probe_misses(p, cgroup_remedy(), "%.120s; %.120s", found->v1[c].why,
+		probe_misses(p, probe_cgroup_remedy(), "%.120s; %.120s", found->v1[c].why,
 		    found->unified.dir[0] == '\0' ? found->unified.why : "the v2 tree does not offer it either");
 		return;
 	}
@@ -176,4 +204,30 @@ try_limit(struct probe *p, int c)
 		probe_misses(p, "", "%s: %s", limit_files[c].v2, strerror(errno));
 	else
 		probe_works(p, "cgroup v2 at %.200s", found->unified.dir);
+}
+
+/* Without accounting of swap a memory limit bounds memory, and the rest goes to disk. */
+void
+try_swap(struct probe *p, NO_ARG)
+{
+	bool                   v2 = found->v2[CG_MEMORY];
+	const struct cg_place *place = v2 ? &found->unified : &found->v1[CG_MEMORY];
+	char                   dir[PATH_MAX + 64], file[PATH_MAX + 96];
+
+	if (access("/proc/swaps", F_OK) == -1) {
+		probe_works(p, "this kernel has no swap");
+		return;
+	}
+	if (make_cgroup(p, place, dir, sizeof(dir)) == -1)
+		return;
+	snprintf(file, sizeof(file), "%s/memory.%s", dir, v2 ? "max" : "limit_in_bytes");
+	bool limited = access(file, F_OK) == 0;
+	snprintf(file, sizeof(file), "%s/memory.%s", dir, v2 ? "swap.max" : "memsw.limit_in_bytes");
+	if (!limited)
+		probe_works(p, "to be enabled at %.200s", place->dir);
+	else if (access(file, F_OK) == 0)
+		probe_fine(p);
+	else
+		probe_misses(p, "boot with swapaccount=1, or a kernel with CONFIG_SWAP and CONFIG_MEMCG",
+		    "the kernel does not account swap");
 }

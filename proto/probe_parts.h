@@ -45,7 +45,9 @@ void try_idmap(struct probe *, int);
 
 void try_v2_tree(struct probe *, int);
 void try_clone_into(struct probe *, int kill_it);
+void try_freeze(struct probe *, int);
 void try_limit(struct probe *, int controller);
+void try_swap(struct probe *, int);
 
 void try_seccomp(struct probe *, int);
 void try_landlock(struct probe *, int);
@@ -58,6 +60,9 @@ void try_close_range(struct probe *, int);
 void try_openat2(struct probe *, int);
 
 /* ---- around a run ---- */
+
+bool        probe_by(void (*try)(struct probe *, int), int arg, struct probe *, const struct cg_found *);
+const char *probe_cgroup_remedy(void);
 
 void probe_ns_begin(void);                        /* before a child changes who it is */
 void probe_cgroups_lend(const struct cg_found *); /* before the fork; read until the sweep */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum conf_kind { NUM, REAL, TEXT, PATH, BOOL, LEVEL, TIER };
+enum conf_kind { NUM, REAL, TEXT, PATH, BOOL, LEVEL, REQUIRE };
 
 struct option {
 	const char    *name;
@@ -86,15 +86,47 @@ set_level(const struct option *o, enum log_level *to, const char *text, struct e
 	return err_set(e, E_INVALID, "%s: '%s' should be error, warn, info or debug", o->name, text);
 }
 
-static int
-set_tier(const struct option *o, enum tier *to, const char *text, struct err *e)
+/* Cut blanks off both ends, in place. */
+static char *
+trim(char *s)
 {
+	while (isspace((unsigned char)*s))
+		s++;
+	for (size_t n = strlen(s); n > 0 && isspace((unsigned char)s[n - 1]); n--)
+		s[n - 1] = '\0';
+	return s;
+}
+
+/* A tier's name, or a wall's. */
+static int
+require_one(conf_REQUIRE *to, const char *word, struct err *e)
+{
+	enum wall w;
+
 	for (int t = TIER_REDUCED; t <= TIER_FULL; t++)
-		if (strcmp(text, msg_enum_name(MSG_ISOLATION, "tier", t)) == 0) {
-			*to = t;
+		if (strcmp(word, msg_enum_name(MSG_ISOLATION, "tier", t)) == 0) {
+			to->tier = t;
 			return 0;
 		}
-	return err_set(e, E_INVALID, "%s: '%s' should be reduced or full", o->name, text);
+	if (wall_find(word, &w, e) == -1)
+		return -1;
+	to->walls[w] = true;
+	return 0;
+}
+
+static int
+set_require(const struct option *o, conf_REQUIRE *to, const char *text, struct err *e)
+{
+	char copy[LIM_TEXT], *rest = copy;
+
+	if (strlen(text) >= sizeof(copy))
+		return err_set(e, E_INVALID, "%s: %zu characters are too many", o->name, strlen(text));
+	strcpy(copy, text);
+	*to = (conf_REQUIRE){ .tier = TIER_REDUCED };
+	for (char *word; (word = strsep(&rest, ",")) != NULL;)
+		if (require_one(to, trim(word), e) == -1)
+			return err_prefix(e, "%s: should be reduced, full or names of walls", o->name);
+	return 0;
 }
 
 static int
@@ -117,8 +149,8 @@ option_set(const struct option *o, struct config *c, const char *value, struct e
 		return set_bool(o, to, value, e);
 	case LEVEL:
 		return set_level(o, to, value, e);
-	case TIER:
-		return set_tier(o, to, value, e);
+	case REQUIRE:
+		return set_require(o, to, value, e);
 	}
 	return 0;
 }
@@ -151,17 +183,6 @@ config_defaults(struct config *c)
 	for (size_t i = 0; i < OPTIONS; i++)
 		if (option_set(&options[i], c, options[i].dflt, &e) == -1)
 			abort(); /* config.def contradicts itself */
-}
-
-/* Cut blanks off both ends, in place. */
-static char *
-trim(char *s)
-{
-	while (isspace((unsigned char)*s))
-		s++;
-	for (size_t n = strlen(s); n > 0 && isspace((unsigned char)s[n - 1]); n--)
-		s[n - 1] = '\0';
-	return s;
 }
 
 static int

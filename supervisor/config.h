@@ -10,6 +10,7 @@
 #include "bounds.h"
 #include "log.h"
 #include "msg.h"
+#include "walls.h"
 
 typedef uint64_t       conf_NUM;
 typedef double         conf_REAL;
@@ -17,7 +18,11 @@ typedef char           conf_TEXT[LIM_PATH + 1];
 typedef char           conf_PATH[LIM_PATH + 1];
 typedef bool           conf_BOOL;
 typedef enum log_level conf_LEVEL;
-typedef enum tier      conf_TIER;
+
+typedef struct {
+	enum tier tier;               /* the weakest to start with */
+	bool      walls[WALL__COUNT]; /* and those that must be there */
+} conf_REQUIRE;
 
 struct config {
 #define CONF(K, name, least, most, dflt, help) conf_##K name;

@@ -67,6 +67,13 @@ enable_controllers(struct cg_found *f, const char *ours)
 	return any;
 }
 
+/* The v2 tree freezes, and better: what it froze can be killed. */
+static bool
+is_used(const struct machine *m, enum cg_controller k)
+{
+	return k != CG_FREEZER || *m->unified == '\0';
+}
+
 static int
 place_cgroups(struct machine *m, struct cg_found *f, const char *instance, struct err *e)
 {
@@ -79,12 +86,14 @@ place_cgroups(struct machine *m, struct cg_found *f, const char *instance, struc
 		m->cgroups.v2_limits = enable_controllers(f, m->unified);
 	}
 	for (int k = 0; k < CG__COUNT; k++)
-		if (*f->v1[k].dir != '\0' && make_instance_dir(m->v1[k], f->v1[k].dir, instance, e) == -1)
+		if (*f->v1[k].dir != '\0' && is_used(m, k) &&
+		    make_instance_dir(m->v1[k], f->v1[k].dir, instance, e) == -1)
 			return -1;
 	m->cgroups.unified = m->unified;
 	m->cgroups.memory = m->v1[CG_MEMORY];
 	m->cgroups.pids = m->v1[CG_PIDS];
 	m->cgroups.cpu = m->v1[CG_CPU];
+	m->cgroups.freezer = m->v1[CG_FREEZER];
 	return 0;
 }
 
@@ -92,13 +101,16 @@ place_cgroups(struct machine *m, struct cg_found *f, const char *instance, struc
 static int
 judge(const struct machine *m, const struct config *c, struct err *e)
 {
-	for (size_t i = 0; i < m->walls.nmissing; i++)
-		log_warn("isolation missing: %s", m->walls.missing[i]);
+	for (size_t i = 0; i < m->isolation.missing.n; i++)
+		log_warn("isolation missing: %s", m->isolation.missing.v[i]);
 	log_info("isolation tier=%s uids=\"%s\" limits=\"%s\" kill=\"%s\"",
 	    msg_enum_name(MSG_ISOLATION, "tier", (int)m->walls.tier), m->walls.uids, m->walls.limits, m->walls.kill);
-	if (c->require == TIER_FULL && m->walls.tier != TIER_FULL)
+	if (c->require.tier == TIER_FULL && m->walls.tier != TIER_FULL)
 		return err_set(e, E_BACKEND, "boxd.conf says require = full, and this machine lacks: %.700s",
-		    m->barrier.code != E_NONE ? m->barrier.text : m->walls.missing[0]);
+		    m->barrier.code != E_NONE ? m->barrier.text : m->isolation.missing.v[0]);
+	for (int i = 0; i < WALL__COUNT; i++)
+		if (c->require.walls[i] && walls_require(&m->walls, i, e) == -1)
+			return err_prefix(e, "boxd.conf: require");
 	/* without a sandbox boxd still starts, and tells every client why */
 	if (m->barrier.code != E_NONE)
 		log_error("no sandbox can be made here: %s", m->barrier.text);
@@ -145,7 +157,7 @@ machine_open(struct machine *m, struct dirs *d, const struct config *c, struct e
 	if (place_cgroups(m, &found, d->instance, e) == -1)
 		return -1;
 	probe_walls(&m->walls, &found);
-	m->isolation = walls_isolation(&m->walls, m->missing);
+	m->isolation = walls_isolation(&m->walls, &m->lists);
 	m->pids_by_rlimit = *m->v1[CG_PIDS] == '\0' && !found.v2[CG_PIDS];
 	if (probe_userns(&m->barrier) == 0)
 		m->barrier.code = E_NONE;
@@ -156,6 +168,17 @@ machine_open(struct machine *m, struct dirs *d, const struct config *c, struct e
 		return -1;
 	d->skeleton = skeleton_build(d->state, e);
 	return d->skeleton == -1 ? -1 : 0;
+}
+
+int
+machine_require(const struct machine *m, const struct strs *names, struct err *e)
+{
+	enum wall w = 0;
+
+	for (size_t i = 0; i < names->n; i++)
+		if (wall_find(names->v[i], &w, e) == -1 || walls_require(&m->walls, w, e) == -1)
+			return err_prefix(e, "spec.require");
+	return 0;
 }
 
 /* Back into our own cgroup, which must hand no controller on any more for that. */

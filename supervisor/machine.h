@@ -11,7 +11,7 @@
 struct machine {
 	struct err           barrier; /* E_NONE, or why no sandbox can be made here */
 	struct walls         walls;
-	const char          *missing[WALLS_MISSING + 1];
+	struct wall_lists    lists;
 	struct msg_isolation isolation; /* borrows from the two above */
 	char                 unified[PATH_MAX];
 	char                 v1[CG__COUNT][PATH_MAX];
@@ -25,6 +25,9 @@ struct machine {
 
 /* Fails only where boxd itself cannot work; a missing wall is told in .isolation. */
 int machine_open(struct machine *, struct dirs *, const struct config *, struct err *);
+
+/* -1: a wall that this machine does not give is in the list.  The names are known ones. */
+int machine_require(const struct machine *, const struct strs *names, struct err *);
 
 /* Remove our cgroup directories, if no session is left in them. */
 void machine_tidy(const struct machine *);

@@ -38,6 +38,9 @@ policy_fill_spec(struct msg_spec *s, const struct config *c, struct err *e)
 	if (s->network == NETWORK_ON)
 		return err_set(
 		    e, E_INVALID, "spec.network: 'on' is not there yet: this boxd gives a sandbox loopback only");
+	for (size_t i = 0; i < s->require.n; i++)
+		if (wall_find(s->require.v[i], &(enum wall){ 0 }, e) == -1)
+			return err_prefix(e, "spec.require");
 	if (s->memory_mb == 0)
 		s->memory_mb = c->memory_mb;
 	if (s->memory_mb < LIM_MEMORY_MIN_MB)

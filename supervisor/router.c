@@ -32,6 +32,8 @@ on_create(struct house *h, const struct msg *m, struct err *e)
 		return -1;
 	if (h->machine->barrier.code != E_NONE)
 		return err_set(e, E_BACKEND, "no sandbox can be made here: %.900s", h->machine->barrier.text);
+	if (machine_require(h->machine, &spec.require, e) == -1)
+		return -1;
 	if (*name == '\0')
 		policy_make_name(name);
 	struct session *s = registry_find(h->registry, name);

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "gateway.h"
 #include "machine.h"
@@ -26,6 +27,31 @@ session_uid_base(const struct session *s)
 	return s->uid_base;
 }
 
+/* The machine's walls, and those that the session's own workspace has. */
+static struct msg_isolation
+isolation(const struct session *s)
+{
+	struct msg_isolation i = s->house->machine->isolation;
+
+	i.walls = s->walls;
+	return i;
+}
+
+void
+session_count_walls(struct session *s)
+{
+	const struct strs *machine = &s->house->machine->isolation.walls;
+	size_t             n = machine->n;
+
+	if (n > 0)
+		memcpy(s->wall_names, machine->v, n * sizeof(*s->wall_names));
+	if (s->disk.hard_bytes)
+		s->wall_names[n++] = wall_name(WALL_QUOTA_BYTES);
+	if (s->disk.hard_inodes)
+		s->wall_names[n++] = wall_name(WALL_QUOTA_INODES);
+	s->walls = (struct strs){ n, s->wall_names };
+}
+
 struct msg_session_info
 session_info(const struct session *s)
 {
@@ -34,10 +60,11 @@ session_info(const struct session *s)
 		.id = s->id,
 		.state = s->state,
 		.spec = s->spec,
-		.isolation = s->house->machine->isolation,
+		.isolation = isolation(s),
 		.disk = s->disk,
 		.created_ms = s->created_ms,
 		.last_used_ms = s->last_used_ms,
+		.paused = s->paused,
 		.running = requests_count(&s->pending, MSG_EXEC),
 		.execs = s->execs,
 		.processes = s->processes,
@@ -175,6 +202,23 @@ on_process_attach(struct session *s, const struct msg *m, struct err *e)
 	return 0;
 }
 
+/*
+ * From here on the session counts as paused, so that nothing is sent behind the worker's
+ * freezing; a pause that fails is taken back.
+ */
+static int
+on_pause(struct session *s, const struct msg *m, struct err *e)
+{
+	const struct walls *w = &s->house->machine->walls;
+
+	if (!w->in_force[WALL_FREEZE])
+		return err_set(e, E_BACKEND, "no session can be paused here: %s", w->missing[WALL_FREEZE]);
+	if (on_forward(s, m, e) == -1)
+		return -1;
+	s->paused = true;
+	return 0;
+}
+
 static int
 on_delete(struct session *s, const struct msg *m, struct err *e)
 {
@@ -251,29 +295,30 @@ on_output_ack(struct session *s, const struct msg *m, struct err *e)
 
 static const struct {
 	int (*fn)(struct session *, const struct msg *, struct err *);
-	unsigned when; /* states in which it is welcome */
+	unsigned when;  /* states in which it is welcome */
+	bool     awake; /* not while it is paused */
 } on[MSG__COUNT] = {
 	[MSG_CREATE] = { on_create, ALIVE },
-	[MSG_EXEC] = { on_exec, ALIVE },
+	[MSG_EXEC] = { on_exec, ALIVE, true },
 	[MSG_DELETE] = { on_delete, ALIVE | IN(STATE_CLOSING) },
 	[MSG_CANCEL] = { on_cancel, ALIVE },
 	[MSG_OUTPUT_ACK] = { on_output_ack, ALIVE },
-	[MSG_PAUSE] = { on_forward, ALIVE },
+	[MSG_PAUSE] = { on_pause, ALIVE },
 	[MSG_UNPAUSE] = { on_forward, ALIVE },
-	[MSG_PROCESS_START] = { on_process_start, ALIVE },
+	[MSG_PROCESS_START] = { on_process_start, ALIVE, true },
 	[MSG_PROCESS_GET] = { on_forward, ALIVE },
 	[MSG_PROCESS_LIST] = { on_forward, ALIVE },
 	[MSG_PROCESS_STOP] = { on_forward, ALIVE },
-	[MSG_PROCESS_WRITE] = { on_forward, ALIVE },
+	[MSG_PROCESS_WRITE] = { on_forward, ALIVE, true },
 	[MSG_PROCESS_ATTACH] = { on_process_attach, ALIVE },
-	[MSG_FILE_STAT] = { on_forward, ALIVE },
-	[MSG_FILE_LIST] = { on_forward, ALIVE },
-	[MSG_FILE_MKDIR] = { on_forward, ALIVE },
-	[MSG_FILE_REMOVE] = { on_forward, ALIVE },
-	[MSG_FILE_OPEN] = { on_forward, ALIVE },
-	[MSG_FILE_READ] = { on_forward, ALIVE },
-	[MSG_FILE_WRITE] = { on_forward, ALIVE },
-	[MSG_FILE_CLOSE] = { on_forward, ALIVE },
+	[MSG_FILE_STAT] = { on_forward, ALIVE, true },
+	[MSG_FILE_LIST] = { on_forward, ALIVE, true },
+	[MSG_FILE_MKDIR] = { on_forward, ALIVE, true },
+	[MSG_FILE_REMOVE] = { on_forward, ALIVE, true },
+	[MSG_FILE_OPEN] = { on_forward, ALIVE, true },
+	[MSG_FILE_READ] = { on_forward, ALIVE, true },
+	[MSG_FILE_WRITE] = { on_forward, ALIVE, true },
+	[MSG_FILE_CLOSE] = { on_forward, ALIVE, true },
 };
 
 int
@@ -283,6 +328,8 @@ session_deliver(struct session *s, const struct msg *m, struct err *e)
 		return err_set(e, E_PROTO, "a session takes no %s", msg_name(m->type));
 	if (!(on[m->type].when & IN(s->state)))
 		return err_set(e, E_STATE, "session %s is being deleted", s->name);
+	if (on[m->type].awake && s->paused)
+		return err_set(e, E_STATE, "session %s is paused; boxctl resume %s", s->name, s->name);
 	return on[m->type].fn(s, m, e);
 }
 

@@ -34,6 +34,7 @@ session_new(struct house *h, uint64_t id, const char *name, const struct msg_spe
 	snprintf(s->name, sizeof(s->name), "%s", name);
 	TAILQ_INIT(&s->pending);
 	session_init_timers(s);
+	session_count_walls(s);
 	return s;
 }
 
@@ -149,9 +150,9 @@ session_rename(struct session *s, const char *name)
 static void
 keep_cgroups(struct session *s, const struct msg_cgroups *c)
 {
-	const char *const paths[4] = { c->unified, c->memory, c->pids, c->cpu };
+	const char *const paths[SESSION_CGROUPS] = { c->unified, c->memory, c->pids, c->cpu, c->freezer };
 
-	for (size_t i = 0; i < 4; i++)
+	for (size_t i = 0; i < SESSION_CGROUPS; i++)
 		s->cgroup_paths[i] = strdup(paths[i]);
 	s->cgroups = (struct msg_cgroups){
 		.unified = s->cgroup_paths[0],
@@ -159,6 +160,7 @@ keep_cgroups(struct session *s, const struct msg_cgroups *c)
 		.memory = s->cgroup_paths[1],
 		.pids = s->cgroup_paths[2],
 		.cpu = s->cgroup_paths[3],
+		.freezer = s->cgroup_paths[4],
 	};
 }
 
@@ -173,6 +175,7 @@ session_adopt(struct house *h, const struct msg_session_state *st, int dir, stru
 	}
 	s->uid_base = (uint32_t)st->uid_base;
 	s->created_ms = st->created_ms;
+	s->paused = st->paused;
 	keep_cgroups(s, &st->cgroups);
 	s->state = STATE_RESTARTING;
 	session_start_soon(s);
@@ -211,7 +214,7 @@ session_free(struct session *s)
 	child_close(&s->child);
 	kept_clear(&s->spec_kept);
 	kept_clear(&s->disk_kept);
-	for (size_t i = 0; i < 4; i++)
+	for (size_t i = 0; i < SESSION_CGROUPS; i++)
 		free(s->cgroup_paths[i]);
 	fd_close(&s->dir);
 	free(s);

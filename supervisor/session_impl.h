@@ -11,12 +11,16 @@
 #include "restart.h"
 #include "session.h"
 
+enum { SESSION_CGROUPS = 5 }; /* paths in struct msg_cgroups */
+
 struct session {
 	struct house      *house;
 	uint64_t           id;
 	char               name[LIM_NAME + 1];
 	struct msg_spec    spec; /* borrows from the next */
 	struct kept        spec_kept;
+	struct strs        walls; /* in force around it; their names are in the next */
+	const char        *wall_names[WALL__COUNT];
 	struct msg_disk    disk; /* borrows from the next */
 	struct kept        disk_kept;
 	enum state         state;
@@ -30,12 +34,13 @@ struct session {
 	uint32_t           uid_base;
 	uint64_t           created_ms, last_used_ms;
 	uint64_t           init_pid, build_us, execs, worker_restarts;
-	uint64_t           processes;       /* managed ones that live, as its worker told last */
-	struct msg_cgroups cgroups;         /* where its cgroups are */
-	char              *cgroup_paths[4]; /* owned; of an adopted one, for the above */
-	bool               spare;           /* built ahead, not claimed yet */
-	uint64_t           claim_id;        /* the CLAIM that makes it READY, or 0 */
-	char               why[ERR_TEXT];   /* CLOSING: the reason */
+	uint64_t           processes;                     /* managed ones that live, as its worker told last */
+	struct msg_cgroups cgroups;                       /* where its cgroups are */
+	char              *cgroup_paths[SESSION_CGROUPS]; /* owned; of an adopted one, for the above */
+	bool               paused;                        /* or about to be */
+	bool               spare;                         /* built ahead, not claimed yet */
+	uint64_t           claim_id;                      /* the CLAIM that makes it READY, or 0 */
+	char               why[ERR_TEXT];                 /* CLOSING: the reason */
 };
 
 /* No client can say a name that begins with a dot. */
@@ -45,6 +50,9 @@ struct session {
 
 uint64_t session_now_ms(void);
 void     session_init_timers(struct session *);
+
+/* session.c: after its disk became known. */
+void session_count_walls(struct session *);
 
 /* Something happened, or a request came or went: idle time starts anew. */
 void session_touch(struct session *);

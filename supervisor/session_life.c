@@ -28,8 +28,8 @@ session_touch(struct session *s)
 {
 	s->last_used_ms = session_now_ms();
 	ev_timer_stop(s->house->loop, &s->idle);
-	if (s->state != STATE_READY || s->spare || s->spec.persistent || s->spec.idle_sec == 0 || s->processes > 0 ||
-	    !TAILQ_EMPTY(&s->pending))
+	if (s->state != STATE_READY || s->spare || s->paused || s->spec.persistent || s->spec.idle_sec == 0 ||
+	    s->processes > 0 || !TAILQ_EMPTY(&s->pending))
 		return;
 	ev_timer_set(&s->idle, (double)s->spec.idle_sec, 0.);
 	ev_timer_start(s->house->loop, &s->idle);
@@ -307,6 +307,30 @@ send_held(struct session *s)
 			link_send_packet(child_link(s->child), &r->held, &e);
 }
 
+/* Walls of its workspace that the client or the operator cannot do without. */
+static int
+check_required(const struct session *s, struct err *e)
+{
+	const struct {
+		enum wall wall;
+		bool      holds;
+	} own[] = { { WALL_QUOTA_BYTES, s->disk.hard_bytes }, { WALL_QUOTA_INODES, s->disk.hard_inodes } };
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
+		const char *name = wall_name(own[i].wall);
+		bool        wanted = s->house->config->require.walls[own[i].wall];
+
+		for (size_t k = 0; k < s->spec.require.n; k++)
+			wanted |= strcmp(s->spec.require.v[k], name) == 0;
+		if (wanted && !own[i].holds)
+			return err_set(e, E_BACKEND,
+			    "the workspace of session %s has not the required wall %s: it is %s, with %s; "
+			    "remedy: a private workspace, or a host_path on a file system with project quotas",
+			    s->name, name, s->disk.workspace, *s->disk.quota != '\0' ? s->disk.quota : "no quota");
+	}
+	return 0;
+}
+
 static void
 become_ready(struct session *s, const char *how)
 {
@@ -337,6 +361,12 @@ on_worker_ready(struct session *s, struct msg *m)
 	s->disk = ready->disk;
 	if (kept_set(&s->disk_kept, MSG_DISK, &s->disk, &e) == -1)
 		msg_defaults(MSG_DISK, &s->disk);
+	session_count_walls(s);
+	s->paused = ready->paused || requests_count(&s->pending, MSG_PAUSE) > 0;
+	if (s->state == STATE_STARTING && check_required(s, &e) == -1) {
+		session_fail(s, &e);
+		return;
+	}
 	become_ready(s, s->state == STATE_STARTING ? "ready" : "attached");
 }
 
@@ -434,6 +464,13 @@ on_exec_reply(struct session *s, struct request *r, struct msg *m)
 	session_touch(s);
 }
 
+/* Another request to pause it is on its way. */
+static bool
+others_pause(const struct session *s, const struct request *r)
+{
+	return requests_count(&s->pending, MSG_PAUSE) > (r->type == MSG_PAUSE ? 1 : 0);
+}
+
 static void
 on_forward_reply(struct session *s, struct request *r, struct msg *m)
 {
@@ -441,6 +478,8 @@ on_forward_reply(struct session *s, struct request *r, struct msg *m)
 	struct err    e = { 0 };
 
 	s->house->starting -= r->type == MSG_PROCESS_START;
+	if (r->type == MSG_PAUSE || (r->type == MSG_UNPAUSE && !m->failed))
+		s->paused = (r->type == MSG_PAUSE && !m->failed) || others_pause(s, r);
 	if (m->failed || msg_expect(m, result, &e) == -1)
 		request_fail(&s->pending, r, s->house->gateway, m->failed ? &m->error : &e);
 	else
@@ -452,9 +491,13 @@ static void
 on_claimed(struct session *s, const struct msg *m)
 {
 	ev_timer_stop(s->house->loop, &s->patience);
+	struct err e;
+
 	s->claim_id = 0;
 	if (m->failed)
 		session_fail(s, &m->error);
+	else if (check_required(s, &e) == -1)
+		session_fail(s, &e);
 	else
 		become_ready(s, "claimed");
 }

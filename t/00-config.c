@@ -40,8 +40,19 @@ takes_what_is_right(void)
 	ok(config.cpus == 2.5, "a fraction");
 	is(config.socket_group, "box users", "a text, blanks cut off its ends only");
 	cmp_ok(config.log_level, "==", LOG_DEBUG, "a level");
-	cmp_ok(config.require, "==", TIER_FULL, "a tier");
+	cmp_ok(config.require.tier, "==", TIER_FULL, "a tier");
 	is(config.state_dir, "/a = b", "the first equals sign divides; no newline at the end is needed");
+}
+
+static void
+takes_walls_by_name(void)
+{
+	static const char text[] = "require = full\nrequire = cgroup.memory , seccomp";
+
+	ok(parse(text, strlen(text)) == 0, "names of walls are taken");
+	cmp_ok(config.require.tier, "==", TIER_REDUCED, "without a tier it is reduced");
+	ok(config.require.walls[WALL_MEMORY] && config.require.walls[WALL_SECCOMP], "those that are named");
+	ok(!config.require.walls[WALL_UIDS], "and no others");
 }
 
 static void
@@ -59,7 +70,10 @@ refuses_what_is_wrong(void)
 	refuses("cpus = nan", "file:1: cpus: 'nan' is not a number");
 	refuses("cpus = 0", "file:1: cpus: 0 is not in 0.01..1024");
 	refuses("log_level = loud", "file:1: log_level: 'loud' should be error, warn, info or debug");
-	refuses("require = none", "file:1: require: 'none' should be reduced or full");
+	refuses("require = none",
+	    "file:1: require: should be reduced, full or names of walls: there is no wall 'none'; there are: userns, "
+	    "uids, pidns, mountns, netns, ipcns, utsns, cgroupns, seccomp, landlock, cgroup.memory, cgroup.pids, "
+	    "cgroup.cpu, cgroup.kill, cgroup.freeze, swap, quota.bytes, quota.inodes");
 	refuses("state_dir = here", "file:1: state_dir: 'here' is not an absolute path");
 	refuses("\033[2J = 1", "file:1: there is no option '\\x1b[2J'");
 	refuses("max_sessions = 5\nmax_sessions = six", "file:2: max_sessions: 'six' is not a whole number");
@@ -100,6 +114,7 @@ int
 main(void)
 {
 	takes_what_is_right();
+	takes_walls_by_name();
 	refuses_what_is_wrong();
 	refuses_what_is_long();
 	survives_noise();

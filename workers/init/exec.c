@@ -282,6 +282,7 @@ start(struct exec *x, struct loop *l, const struct spawner *by, const struct msg
 		.out = out,
 		.err = err,
 		.cgroup = x->tree.cgroup,
+		.join = { m->join_memory, m->join_pids, m->join_freezer },
 	};
 	x->pid = spawn(by, &s, f);
 	return x->pid == -1 ? -1 : 0;
@@ -316,6 +317,7 @@ exec_open(uint64_t id, struct loop *l, const struct spawner *by, struct msg *msg
 	x->lists = lists;
 	x->managed = m->managed;
 	x->streamed = m->window > 0 && !m->managed;
+	x->slot = m->slot;
 	TAILQ_INSERT_TAIL(&lists->known, x, link);
 	x->exit_code = -1;
 	x->streams[0].source.fd = x->streams[1].source.fd = x->in.source.fd = -1;

@@ -41,6 +41,7 @@ struct exec {
 	uint64_t        id;
 	enum exec_state state;
 	struct tree     tree;
+	int64_t         slot;       /* the worker's name for its cgroups */
 	struct pump     streams[2]; /* by enum stream */
 	bool            streamed;
 	bool            detached; /* streamed, but nobody listens */

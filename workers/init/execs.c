@@ -242,6 +242,7 @@ execs_attach(struct execs *s, const struct msg_attach *m, struct msg_attached *o
 			.stderr_offset = x->streams[STREAM_STDERR].total,
 			.wanted = !x->detached,
 			.managed = x->managed,
+			.slot = x->slot,
 		};
 	}
 	out->execs.n = n;

@@ -91,6 +91,15 @@ child_stdio(const struct plan *p)
 		give_up(p, "standard output");
 }
 
+/* 0 names the writer.  Only from a single thread that moves itself the kernel asks for no grace period. */
+static void
+child_join(const struct plan *p)
+{
+	for (size_t i = 0; i < sizeof(p->what->join) / sizeof(*p->what->join); i++)
+		if (p->what->join[i] != -1 && write(p->what->join[i], "0", 1) == -1)
+			give_up(p, "enter the command's cgroup");
+}
+
 /* When memory runs out a command shall die, not init.  Not being able to say so is no reason to fail. */
 static void
 child_volunteer_for_oom(void)
@@ -158,6 +167,7 @@ static _Noreturn __attribute__((noinline)) void
 child(const struct plan *p)
 {
 	setsid();
+	child_join(p);
 	child_stdio(p);
 	child_volunteer_for_oom();
 	if (chdir(p->what->workdir) == -1)

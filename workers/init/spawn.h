@@ -22,6 +22,7 @@ struct spawn {
 	const char        *workdir;
 	int                in, out, err; /* to become 0, 1, 2; in may be -1: /dev/null */
 	int                cgroup;       /* directory to be born in, or -1 */
+	int                join[3];      /* v1 tasks files to enter by itself, or -1 */
 };
 
 /* Why there is no command: as a result tells it. */

@@ -117,6 +117,17 @@ control_socket(struct err *e)
 	return fd_take(&s);
 }
 
+/* The workspace is a tmpfs: the kernel bounds its bytes and its files. */
+static void
+disk_about(const struct msg_worker_start *s, struct msg_disk *d)
+{
+	d->workspace = "tmpfs";
+	d->quota = "size and nr_inodes of the tmpfs";
+	d->limit_bytes = s->spec.workspace_mb * MIB;
+	d->limit_inodes = s->inodes;
+	d->hard_bytes = d->hard_inodes = true;
+}
+
 int
 build_start(struct worker *w, struct msg *m, struct err *e)
 {
@@ -128,6 +139,7 @@ build_start(struct worker *w, struct msg *m, struct err *e)
 	if (cgroup_make(&w->cgroup, s, e) == -1)
 		return -1;
 	w->about.cgroups = w->cgroup.base;
+	disk_about(s, &w->about.disk);
 	if ((listener = control_socket(e)) == -1 || chan_pair(ends, e) == -1)
 		return -1;
 	ours = ends[0];
@@ -163,7 +175,10 @@ ready(struct worker *w, struct err *e)
 {
 	struct msg_resume       found[LIM_EXECS];
 	struct msg_worker_ready told = {
-		.init_pid = (uint64_t)w->box.pid, .build_us = w->about.build_us, .disk = w->about.disk
+		.init_pid = (uint64_t)w->box.pid,
+		.build_us = w->about.build_us,
+		.disk = w->about.disk,
+		.paused = w->about.paused,
 	};
 
 	told.execs.n = exec_list(w, found, LIM_EXECS);
@@ -172,6 +187,7 @@ ready(struct worker *w, struct err *e)
 	w->state = READY;
 	if (caps_after_build(e) == -1 || link_send(w->up, MSG_WORKER_READY, 0, 0, &told, e) == -1)
 		return -1;
+	cgroup_hand_on(&w->cgroup);
 	cgroup_slot_prepare(&w->cgroup);
 	return 0;
 }
@@ -216,6 +232,7 @@ find_init(struct worker *w, struct err *e)
 		w->about.init_pid = s->init_pid;
 		w->about.init_start = s->init_start;
 		w->about.build_us = s->build_us;
+		w->about.paused = s->paused;
 		w->box.pid = (pid_t)s->init_pid;
 		w->box.pidfd = s->init_pid > 0 ? sys_pidfd_open(w->box.pid) : -1;
 		/* opened first, looked at second: a recycled pid is seen here */
@@ -271,6 +288,7 @@ build_attach(struct worker *w, struct msg *m, struct err *e)
 	if (cgroup_reopen(&w->cgroup, s, e) == -1)
 		return -1;
 	w->about.cgroups = w->cgroup.base;
+	disk_about(s, &w->about.disk);
 	int r = find_init(w, e);
 	if (r == 1)
 		return err_set(e, E_CRASH, "the sandbox's init is gone");
@@ -292,6 +310,7 @@ build_attached(struct worker *w, struct msg *m, struct err *e)
 	if (msg_expect(m, MSG_ATTACHED, e) == -1)
 		return -1;
 	exec_match(w, m->body);
+	pause_adopt(w);
 	if (processes_adopt(w, m->body, e) == -1)
 		return -1;
 	return build_attached_all(w, e);

@@ -12,10 +12,12 @@
 #include "fd.h"
 #include "bounds.h"
 
+#define LEAF "init" /* where init is when the session's cgroup hands controllers on */
+
 enum { CPU_PERIOD_US = 100000 };
 
-static int
-write_file(int dir, const char *file, const char *text)
+int
+cgroup_write(int dir, const char *file, const char *text)
 {
 	AUTO_FD int fd = openat(dir, file, O_WRONLY | O_CLOEXEC);
 
@@ -24,13 +26,23 @@ write_file(int dir, const char *file, const char *text)
 	return write(fd, text, strlen(text)) == -1 ? -1 : 0;
 }
 
+bool
+cgroup_read(int dir, const char *file, char *text, size_t size)
+{
+	AUTO_FD int fd = openat(dir, file, O_RDONLY | O_CLOEXEC);
+	ssize_t     n = fd == -1 ? -1 : read(fd, text, size - 1);
+
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
 static int
 set_limit(int dir, const char *file, uint64_t value, struct err *e)
 {
 	char text[32];
 
 	snprintf(text, sizeof(text), "%lu", value);
-	if (write_file(dir, file, text) == -1)
+	if (cgroup_write(dir, file, text) == -1)
 		return err_sys(e, "set %s to %s", file, text);
 	return 0;
 }
@@ -58,23 +70,37 @@ cpu_quota_us(const struct msg_spec *s)
  * is off there is no sum; then no swap is asked for.
  */
 static int
-limit_v1_memory(int dir, const struct msg_spec *s, struct err *e)
+limit_v1_memory(int dir, const char *bytes, struct err *e)
 {
 	static const char sum[] = "memory.memsw.limit_in_bytes";
-	uint64_t          bytes = s->memory_mb * MIB;
-	bool              summed = set_limit(dir, sum, bytes, e) == 0;
+	bool              summed = cgroup_write(dir, sum, bytes) == 0;
 
-	if (set_limit(dir, "memory.limit_in_bytes", bytes, e) == -1)
-		return -1;
-	if (!summed && set_limit(dir, sum, bytes, e) == -1)
-		set_limit(dir, "memory.swappiness", 0, e);
+	if (cgroup_write(dir, "memory.limit_in_bytes", bytes) == -1)
+		return err_sys(e, "set memory.limit_in_bytes to %s", bytes);
+	if (!summed && cgroup_write(dir, sum, bytes) == -1)
+		cgroup_write(dir, "memory.swappiness", "0");
 	return 0;
 }
 
+/* A controller that is not there has no files; the supervisor has said so at start. */
 static int
-limit_v1_pids(int dir, const struct msg_spec *s, struct err *e)
+set_v2(int dir, const char *file, const char *text, struct err *e)
 {
-	return set_limit(dir, "pids.max", pids_with_init(s), e);
+	if (cgroup_write(dir, file, text) == -1 && errno != ENOENT)
+		return err_sys(e, "set %s to '%s'", file, text);
+	return 0;
+}
+
+/* 0: no limit. */
+int
+cgroup_limit_memory(const struct cgroup *c, int dir, uint64_t bytes, struct err *e)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%lu", bytes);
+	if (c->v1[CG_MEMORY] >= 0)
+		return limit_v1_memory(dir, bytes == 0 ? "-1" : text, e);
+	return set_v2(dir, "memory.max", bytes == 0 ? "max" : text, e);
 }
 
 static int
@@ -85,31 +111,14 @@ limit_v1_cpu(int dir, const struct msg_spec *s, struct err *e)
 	return set_limit(dir, "cpu.cfs_quota_us", cpu_quota_us(s), e);
 }
 
-static int (*const limit_v1[CG__COUNT])(int, const struct msg_spec *, struct err *) = {
-	[CG_MEMORY] = limit_v1_memory,
-	[CG_PIDS] = limit_v1_pids,
-	[CG_CPU] = limit_v1_cpu,
-};
-
-/* A controller that is not there has no files; the supervisor has said so at start. */
-static int
-set_v2(int dir, const char *file, const char *text, struct err *e)
-{
-	if (write_file(dir, file, text) == -1 && errno != ENOENT)
-		return err_sys(e, "set %s to '%s'", file, text);
-	return 0;
-}
-
 static int
 limit_v2(int dir, const struct msg_spec *s, struct err *e)
 {
-	char memory[32], pids[32], cpu[64];
+	char pids[32], cpu[64];
 
-	snprintf(memory, sizeof(memory), "%lu", s->memory_mb * MIB);
 	snprintf(pids, sizeof(pids), "%lu", pids_with_init(s));
 	snprintf(cpu, sizeof(cpu), "%lu %d", cpu_quota_us(s), CPU_PERIOD_US);
-	if (set_v2(dir, "memory.max", memory, e) == -1 || set_v2(dir, "memory.swap.max", "0", e) == -1 ||
-	    set_v2(dir, "pids.max", pids, e) == -1)
+	if (set_v2(dir, "memory.swap.max", "0", e) == -1 || set_v2(dir, "pids.max", pids, e) == -1)
 		return -1;
 	return set_v2(dir, "cpu.max", cpu, e);
 }
@@ -133,7 +142,7 @@ open_dir(const char *base, const char *name, bool make)
 static void
 keep_paths(struct cgroup *c, const struct msg_cgroups *from)
 {
-	const char *all[] = { from->unified, from->memory, from->pids, from->cpu };
+	const char *all[] = { from->unified, from->memory, from->pids, from->cpu, from->freezer };
 
 	for (size_t i = 0; i < 1 + CG__COUNT; i++)
 		c->paths[i] = strdup(all[i]);
@@ -143,76 +152,123 @@ keep_paths(struct cgroup *c, const struct msg_cgroups *from)
 		.memory = c->paths[1 + CG_MEMORY],
 		.pids = c->paths[1 + CG_PIDS],
 		.cpu = c->paths[1 + CG_CPU],
+		.freezer = c->paths[1 + CG_FREEZER],
 	};
 }
 
+/* In one place or the other; -1 when nobody counts. */
 static int
 counter_file(const struct cgroup *c, enum cg_controller k, const char *v1, const char *v2)
 {
-	if (c->limits[k] >= 0)
-		return openat(c->limits[k], v1, O_RDONLY | O_CLOEXEC);
+	if (c->v1[k] >= 0)
+		return openat(c->v1[k], v1, O_RDONLY | O_CLOEXEC);
 	return c->base.v2_limits ? openat(c->unified, v2, O_RDONLY | O_CLOEXEC) : -1;
+}
+
+/* Where the session's file tells of its own, the kernel counts refused forks there and not where they were tried. */
+static void
+open_counters(struct cgroup *c)
+{
+	c->oom_file = counter_file(c, CG_MEMORY, "memory.oom_control", "memory.events");
+	c->pids_file = counter_file(c, CG_PIDS, "pids.events", "pids.events.local");
+	c->pids_shared = c->v1[CG_PIDS] == -1 && c->pids_file >= 0;
+	if (c->pids_file == -1)
+		c->pids_file = counter_file(c, CG_PIDS, "pids.events", "pids.events");
 }
 
 static void
 open_all(struct cgroup *c, const struct msg_worker_start *w, bool make)
 {
-	*c = (struct cgroup){ .owner = (uint32_t)w->uid_base };
+	*c = (struct cgroup){ .owner = (uint32_t)w->uid_base, .leaf = -1 };
 	snprintf(c->name, sizeof(c->name), "s%lu", w->id);
 	keep_paths(c, &w->cgroups);
 	c->unified = open_dir(c->paths[0], c->name, make);
+	if (c->base.v2_limits && c->unified >= 0) {
+		if (make)
+			mkdirat(c->unified, LEAF, 0755);
+		c->leaf = openat(c->unified, LEAF, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	}
 	for (int k = 0; k < CG__COUNT; k++) {
-		c->limits[k] = open_dir(c->paths[1 + k], c->name, make);
+		c->v1[k] = open_dir(c->paths[1 + k], c->name, make);
 		c->join[k] = -1;
 	}
-	c->oom_file = counter_file(c, CG_MEMORY, "memory.oom_control", "memory.events");
-	c->pids_file = counter_file(c, CG_PIDS, "pids.events", "pids.events");
+	open_counters(c);
 }
 
-/* Init moves its commands: it must be allowed to, on both ends of the move. */
-static int
-give_to_init(const struct cgroup *c, int dir, struct err *e)
+/* Init moves its commands: it must be allowed to, on both ends of the move.  And it kills them. */
+int
+cgroup_give_to_init(const struct cgroup *c, int dir, struct err *e)
 {
-	static const char *const files[] = { "cgroup.procs", "cgroup.kill" };
+	static const char *const files[] = { "cgroup.procs", "cgroup.kill", "cgroup.freeze" };
 
 	if (c->owner == geteuid())
 		return 0;
-	for (size_t i = 0; i < 2; i++)
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
 		if (fchownat(dir, files[i], c->owner, (gid_t)-1, 0) == -1 && errno != ENOENT)
 			return err_sys(e, "chown %s", files[i]);
+	return 0;
+}
+
+static int
+limit_v1(const struct cgroup *c, const struct msg_spec *s, struct err *e)
+{
+	if (c->v1[CG_PIDS] >= 0 && set_limit(c->v1[CG_PIDS], "pids.max", pids_with_init(s), e) == -1)
+		return err_prefix(e, "%s/%s", c->paths[1 + CG_PIDS], c->name);
+	if (c->v1[CG_CPU] >= 0 && limit_v1_cpu(c->v1[CG_CPU], s, e) == -1)
+		return err_prefix(e, "%s/%s", c->paths[1 + CG_CPU], c->name);
 	return 0;
 }
 
 int
 cgroup_limit(struct cgroup *c, const struct msg_spec *s, struct err *e)
 {
+	int memory = c->v1[CG_MEMORY] >= 0 ? c->v1[CG_MEMORY] : c->base.v2_limits ? c->unified : -1;
+
+	if (memory >= 0 && cgroup_limit_memory(c, memory, s->memory_mb * MIB, e) == -1)
+		return err_prefix(e, "%s/%s", c->paths[c->v1[CG_MEMORY] >= 0 ? 1 + CG_MEMORY : 0], c->name);
 	if (c->base.v2_limits && limit_v2(c->unified, s, e) == -1)
 		return err_prefix(e, "%s/%s", c->paths[0], c->name);
-	for (int k = 0; k < CG__COUNT; k++)
-		if (c->limits[k] >= 0 && limit_v1[k](c->limits[k], s, e) == -1)
-			return err_prefix(e, "%s/%s", c->paths[1 + k], c->name);
-	return 0;
+	return limit_v1(c, s, e);
+}
+
+static int
+make_v2(struct cgroup *c, struct err *e)
+{
+	if (*c->paths[0] == '\0')
+		return 0;
+	if (c->unified == -1 || (c->base.v2_limits && c->leaf == -1))
+		return err_sys(e, "make cgroup %s/%s", c->paths[0], c->name);
+	if (c->leaf >= 0 && cgroup_give_to_init(c, c->leaf, e) == -1)
+		return -1;
+	return cgroup_give_to_init(c, c->unified, e);
 }
 
 int
 cgroup_make(struct cgroup *c, const struct msg_worker_start *w, struct err *e)
 {
 	open_all(c, w, true);
-	if (*c->paths[0] != '\0' && c->unified == -1)
-		return err_sys(e, "make cgroup %s/%s", c->paths[0], c->name);
-	if (c->unified >= 0 && give_to_init(c, c->unified, e) == -1)
+	if (make_v2(c, e) == -1)
 		return -1;
 	for (int k = 0; k < CG__COUNT; k++) {
 		const char *base = c->paths[1 + k];
 
 		if (*base == '\0')
 			continue;
-		if (c->limits[k] == -1)
+		if (c->v1[k] == -1)
 			return err_sys(e, "make cgroup %s/%s", base, c->name);
-		if ((c->join[k] = openat(c->limits[k], "tasks", O_WRONLY | O_CLOEXEC)) == -1)
+		if (k == CG_FREEZER)
+			continue; /* for commands alone: a frozen init would answer nobody */
+		if ((c->join[k] = openat(c->v1[k], "tasks", O_WRONLY | O_CLOEXEC)) == -1)
 			return err_sys(e, "open %s/%s/tasks", base, c->name);
 	}
 	return cgroup_limit(c, &w->spec, e);
+}
+
+int
+cgroup_reopen(struct cgroup *c, const struct msg_worker_start *w, struct err *e)
+{
+	open_all(c, w, false);
+	return cgroup_slots_reopen(c, e);
 }
 
 /*
@@ -228,153 +284,25 @@ cgroup_join(struct cgroup *c, struct err *e)
 	return 0;
 }
 
-/* ---- a cgroup per command ------------------------------------------------- */
-
-static bool
-is_populated(int dir)
-{
-	char        text[128] = "";
-	AUTO_FD int fd = openat(dir, "cgroup.events", O_RDONLY | O_CLOEXEC);
-
-	if (fd == -1 || read(fd, text, sizeof(text) - 1) <= 0)
-		return true; /* cannot tell: leave it alone */
-	return strstr(text, "populated 0") == NULL;
-}
-
-static int
-slot_add(struct cgroup *c, int dir, enum slot_use use)
-{
-	struct cgroup_slot *all = realloc(c->slots, (c->nslots + 1) * sizeof(*all));
-
-	if (all == NULL) {
-		close(dir);
-		return -1;
-	}
-	c->slots = all;
-	c->slots[c->nslots] = (struct cgroup_slot){ .dir = dir, .use = use };
-	return (int)c->nslots++;
-}
-
-static void
-slot_name(size_t i, char name[32])
-{
-	snprintf(name, 32, "x%zu", i);
-}
-
-/* The directory of slot i, ready for init; -1 and the reason. */
-static int
-slot_dir(struct cgroup *c, size_t i, struct err *e)
-{
-	char name[32];
-
-	slot_name(i, name);
-	if (mkdirat(c->unified, name, 0755) == -1 && errno != EEXIST)
-		return err_sys(e, "make a cgroup for the command");
-	AUTO_FD int dir = openat(c->unified, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir == -1)
-		return err_sys(e, "open the command's cgroup");
-	if (give_to_init(c, dir, e) == -1)
-		return -1;
-	return fd_take(&dir);
-}
-
-static int
-slot_make(struct cgroup *c, struct err *e)
-{
-	int dir = slot_dir(c, c->nslots, e);
-
-	if (dir == -1)
-		return -1;
-	int slot = slot_add(c, dir, SLOT_FREE);
-	return slot == -1 ? err_set(e, E_SYS, "no memory for a command's cgroup") : slot;
-}
-
-/* A spent directory cannot be mended, only replaced.  False while it cannot go. */
-static bool
-slot_replace(struct cgroup *c, size_t i)
-{
-	char       name[32];
-	struct err ignored;
-
-	slot_name(i, name);
-	if (unlinkat(c->unified, name, AT_REMOVEDIR) == -1)
-		return false;
-	fd_close(&c->slots[i].dir);
-	c->slots[i].dir = slot_dir(c, i, &ignored);
-	return c->slots[i].dir >= 0;
-}
-
-static bool
-slot_usable(struct cgroup *c, size_t i)
-{
-	switch (c->slots[i].use) {
-	case SLOT_FREE:
-		return true;
-	case SLOT_CHECK:
-		return !is_populated(c->slots[i].dir);
-	case SLOT_SPENT:
-		return slot_replace(c, i);
-	case SLOT_BUSY:
-		break;
-	}
-	return false;
-}
-
+/*
+ * Waits for a grace period, because init moves with it; so it is done when the
+ * sandbox has been reported and nobody waits.  A slot that gets no controller has no
+ * counters, and the session's are looked at instead.
+ */
 void
-cgroup_slot_prepare(struct cgroup *c)
+cgroup_hand_on(struct cgroup *c)
 {
-	struct err ignored; /* the next command tells */
+	static const char *const what[] = { "+memory", "+pids" };
 
-	if (c->unified >= 0 && c->nslots == 0)
-		slot_make(c, &ignored);
-}
-
-int
-cgroup_slot_take(struct cgroup *c, struct err *e)
-{
-	int found = -1;
-
-	for (size_t i = 0; i < c->nslots && found == -1; i++)
-		if (slot_usable(c, i))
-			found = (int)i;
-	if (found == -1)
-		found = slot_make(c, e);
-	if (found >= 0)
-		c->slots[found].use = SLOT_BUSY;
-	return found;
-}
-
-void
-cgroup_slot_done(struct cgroup *c, int slot, bool killed)
-{
-	if (slot >= 0)
-		c->slots[slot].use = killed ? SLOT_SPENT : SLOT_CHECK;
-}
-
-/* Slots of the worker before us are x0, x1, ... without a gap. */
-int
-cgroup_reopen(struct cgroup *c, const struct msg_worker_start *w, struct err *e)
-{
-	char name[32];
-
-	open_all(c, w, false);
-	if (c->unified == -1)
-		return 0;
-	for (;;) {
-		slot_name(c->nslots, name);
-		int dir = openat(c->unified, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (dir == -1)
-			return errno == ENOENT ? 0 : err_sys(e, "open cgroup %s/%s", c->name, name);
-		if (slot_add(c, dir, SLOT_SPENT) == -1) /* who knows */
-			return err_set(e, E_SYS, "no memory for cgroups");
-	}
+	for (size_t i = 0; c->leaf >= 0 && i < sizeof(what) / sizeof(*what); i++)
+		cgroup_write(c->unified, "cgroup.subtree_control", what[i]);
 }
 
 /* ---- counting, killing, removing ------------------------------------------ */
 
 /* "key N" in a file of such lines. */
-static uint64_t
-counter(int fd, const char *key)
+uint64_t
+cgroup_counter(int fd, const char *key)
 {
 	char text[512];
 
@@ -392,22 +320,29 @@ counter(int fd, const char *key)
 	return 0;
 }
 
+/* v1 counts in each cgroup for itself, so those of the slots are added. */
 struct cgroup_events
 cgroup_events(const struct cgroup *c)
 {
-	return (struct cgroup_events){
-		.oom_kills = counter(c->oom_file, "oom_kill "),
-		.pids_refused = counter(c->pids_file, "max "),
+	struct cgroup_events all = {
+		.oom_kills = cgroup_counter(c->oom_file, "oom_kill "),
+		.pids_refused = cgroup_counter(c->pids_file, "max "),
 	};
+
+	for (size_t i = 0; i < c->nslots; i++) {
+		all.oom_kills += cgroup_counter(c->slots[i].oom_file, "oom_kill ");
+		all.pids_refused += cgroup_counter(c->slots[i].pids_file, "max ");
+	}
+	return all;
 }
 
-static uint64_t
-count_lines(int dir)
+uint64_t
+cgroup_count_lines(int dir, const char *file)
 {
 	char        text[4096];
 	ssize_t     n;
 	uint64_t    lines = 0;
-	AUTO_FD int fd = openat(dir, "cgroup.procs", O_RDONLY | O_CLOEXEC);
+	AUTO_FD int fd = openat(dir, file, O_RDONLY | O_CLOEXEC);
 
 	while (fd >= 0 && (n = read(fd, text, sizeof(text))) > 0)
 		for (ssize_t i = 0; i < n; i++)
@@ -420,21 +355,20 @@ cgroup_population(const struct cgroup *c)
 {
 	uint64_t n = 0;
 
-	if (c->unified == -1) {
-		int any = c->limits[CG_PIDS];
-		n = any >= 0 ? count_lines(any) : 0;
-		return n > 0 ? n - 1 : 0; /* init */
-	}
 	for (size_t i = 0; i < c->nslots; i++)
-		n += count_lines(c->slots[i].dir);
-	return n;
+		n += cgroup_slot_population(c, i);
+	if (!cgroup_has_slots(c) && c->v1[CG_CPU] >= 0)
+		n = cgroup_count_lines(c->v1[CG_CPU], "cgroup.procs");
+	return !cgroup_has_slots(c) && n > 0 ? n - 1 : n; /* init */
 }
 
 void
 cgroup_kill(struct cgroup *c)
 {
+	for (size_t i = 0; i < c->nslots; i++)
+		cgroup_slot_let_die(c, (int)i);
 	if (c->unified >= 0)
-		write_file(c->unified, "cgroup.kill", "1");
+		cgroup_write(c->unified, "cgroup.kill", "1");
 }
 
 /* 0 gone, 1 busy, -1 failed. */
@@ -452,24 +386,20 @@ remove_dir(const char *base, const char *name, struct err *e)
 }
 
 static int
-remove_slots(struct cgroup *c, struct err *e)
+remove_leaf(struct cgroup *c, struct err *e)
 {
-	char name[32];
-
-	while (c->nslots > 0) {
-		slot_name(c->nslots - 1, name);
-		if (unlinkat(c->unified, name, AT_REMOVEDIR) == -1 && errno != ENOENT)
-			return errno == EBUSY ? 1 : err_sys(e, "remove cgroup %s/%s", c->name, name);
-		fd_close(&c->slots[--c->nslots].dir);
-	}
-	return 0;
+	if (c->leaf == -1 || unlinkat(c->unified, LEAF, AT_REMOVEDIR) == 0 || errno == ENOENT)
+		return 0;
+	return errno == EBUSY ? 1 : err_sys(e, "remove cgroup %s/" LEAF, c->name);
 }
 
 int
 cgroup_remove(struct cgroup *c, struct err *e)
 {
-	int r = remove_slots(c, e);
+	int r = cgroup_slots_remove(c, e);
 
+	if (r == 0)
+		r = remove_leaf(c, e);
 	for (int k = -1; k < CG__COUNT && r == 0; k++)
 		r = remove_dir(c->paths[1 + k], c->name, e);
 	return r;
@@ -479,14 +409,13 @@ void
 cgroup_clear(struct cgroup *c)
 {
 	for (int k = 0; k < CG__COUNT; k++) {
-		fd_close(&c->limits[k]);
+		fd_close(&c->v1[k]);
 		fd_close(&c->join[k]);
 	}
 	for (size_t i = 0; i < 1 + CG__COUNT; i++)
 		free(c->paths[i]);
-	while (c->nslots > 0)
-		fd_close(&c->slots[--c->nslots].dir);
-	free(c->slots);
+	cgroup_slots_clear(c);
+	fd_close(&c->leaf);
 	fd_close(&c->unified);
 	fd_close(&c->oom_file);
 	fd_close(&c->pids_file);

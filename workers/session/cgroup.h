@@ -1,10 +1,12 @@
 /*
- * The cgroups of one session: limits on the whole of it, and one small v2 cgroup per
- * running command, so that a timeout finds exactly that command's processes.
+ * The cgroups of one session: limits on the whole of it, and small ones for each
+ * running command (a slot), so that a timeout finds exactly that command's processes
+ * and a limit's victim is known.
  *
- *	v2 with controllers   limits and commands on one tree
- *	v1 and v2 side by side  limits on v1, commands on the controller-less v2 tree
- *	no v2                 limits on v1 only; init tells commands apart by itself
+ *	v2 with controllers     limits and slots on one tree; init in a leaf beside the slots,
+ *	                        because a cgroup that hands controllers on has no processes
+ *	v1 and v2 side by side  limits on v1, slots on v1 and on the controller-less v2 tree
+ *	no v2                   limits and slots on v1; init tells commands apart by itself
  */
 #ifndef SESSION_CGROUP_H
 #define SESSION_CGROUP_H
@@ -30,23 +32,30 @@ enum slot_use {
 	SLOT_SPENT, /* cgroup.kill was used on it: whoever is cloned into it later dies too */
 };
 
-/* A cgroup for one command at a time. */
+/* Cgroups for one command at a time.  All descriptors are owned, and -1 without. */
 struct cgroup_slot {
-	int           dir; /* owned */
 	enum slot_use use;
+	bool          limited;         /* it has a memory limit of its own */
+	int           dir;             /* v2 */
+	int           events;          /* v2: is anybody in it, is it frozen */
+	int           join[CG__COUNT]; /* v1 tasks files, for the newborn to write itself into */
+	int           oom_file;        /* where the kernel counts */
+	int           pids_file;
 };
 
 struct cgroup {
 	char                name[32]; /* s<session id> */
 	struct msg_cgroups  base;     /* where it was made; strings owned below */
 	char               *paths[1 + CG__COUNT];
-	int                 unified;           /* v2 directory, owned; -1 without */
-	int                 limits[CG__COUNT]; /* v1 directories, owned; -1 without */
-	int                 join[CG__COUNT];   /* v1 tasks files, open until the sandbox is started */
-	int                 oom_file;          /* where the kernel counts; -1 without */
+	int                 unified;         /* v2 directory, owned; -1 without */
+	int                 leaf;            /* v2 with controllers: where init is; owned; -1 without */
+	int                 v1[CG__COUNT];   /* v1 directories, owned; -1 without */
+	int                 join[CG__COUNT]; /* v1 tasks files, open until the sandbox is started */
+	int                 oom_file;        /* where the kernel counts; -1 without */
 	int                 pids_file;
-	uint32_t            owner; /* host uid of root inside */
-	struct cgroup_slot *slots; /* owned */
+	bool                pids_shared; /* refused forks are counted for the session alone (v2 since Linux 6.11) */
+	uint32_t            owner;       /* host uid of root inside */
+	struct cgroup_slot *slots;       /* owned */
 	size_t              nslots;
 };
 
@@ -62,13 +71,10 @@ int cgroup_reopen(struct cgroup *, const struct msg_worker_start *, struct err *
 /* In a newborn child: move itself into the v1 cgroups. */
 int cgroup_join(struct cgroup *, struct err *);
 
-/* Have a slot ready before it is asked for. */
-void cgroup_slot_prepare(struct cgroup *);
+/* Init stands in its leaf: let the slots have controllers too. */
+void cgroup_hand_on(struct cgroup *);
 
-/* A free slot's index; -1 and the reason.  Only where unified >= 0. */
-int  cgroup_slot_take(struct cgroup *, struct err *);
-void cgroup_slot_done(struct cgroup *, int slot, bool killed);
-
+/* Limits enforced in the whole of it. */
 struct cgroup_events cgroup_events(const struct cgroup *);
 
 /* Processes in it now, init not counted. */
@@ -82,5 +88,65 @@ int cgroup_remove(struct cgroup *, struct err *);
 
 /* Close descriptors, free memory; the directories stay. */
 void cgroup_clear(struct cgroup *);
+
+/* ---- cgroup_slot.c: a place for each command ---- */
+
+/* Where there is nothing to put a command into, commands have no slots. */
+bool cgroup_has_slots(const struct cgroup *);
+
+/* Have a slot ready before it is asked for. */
+void cgroup_slot_prepare(struct cgroup *);
+
+/* A free slot's index, without a limit of its own; -1 and the reason.  Only where there are slots. */
+int  cgroup_slot_take(struct cgroup *, struct err *);
+void cgroup_slot_done(struct cgroup *, int slot, bool killed);
+
+/* Taken by a command that another worker started; false: there is no such slot. */
+bool cgroup_slot_retake(struct cgroup *, int slot);
+
+/* What a SPAWN must carry for a command to be born in this slot (-1: none). */
+void cgroup_slot_spawn(const struct cgroup *, int slot, struct msg_spawn *);
+
+/*
+ * Memory of this slot's command alone, within the session's; 0: no limit of its own.
+ * It goes when the slot is taken anew.  -1 where memory is not limited by cgroups.
+ */
+int cgroup_slot_limit(struct cgroup *, int slot, uint64_t memory_mb);
+
+/* Limits enforced against this slot's command; of one without a slot, in the whole session. */
+struct cgroup_events cgroup_slot_events(const struct cgroup *, int slot);
+
+/* Open the slots another worker made. */
+int cgroup_slots_reopen(struct cgroup *, struct err *);
+
+/* As cgroup_remove and cgroup_clear. */
+int  cgroup_slots_remove(struct cgroup *, struct err *);
+void cgroup_slots_clear(struct cgroup *);
+
+/* ---- cgroup_freeze.c: all commands stop where they are, and go on ---- */
+
+/* -1 and the reason where nothing can be frozen. */
+int cgroup_can_freeze(const struct cgroup *, struct err *);
+int cgroup_freeze(struct cgroup *, struct err *);
+
+/* Have all of them stopped? */
+bool cgroup_is_frozen(const struct cgroup *);
+void cgroup_thaw(struct cgroup *);
+
+/* What is frozen by v1 cannot die: let this slot's command go on, to be killed. */
+void cgroup_slot_let_die(struct cgroup *, int slot);
+
+/* ---- small hands of the three files ---- */
+
+int      cgroup_write(int dir, const char *file, const char *text);
+bool     cgroup_read(int dir, const char *file, char *text, size_t size);
+uint64_t cgroup_counter(int fd, const char *key);
+int      cgroup_limit_memory(const struct cgroup *, int dir, uint64_t bytes, struct err *);
+int      cgroup_give_to_init(const struct cgroup *, int dir, struct err *);
+uint64_t cgroup_count_lines(int dir, const char *file);
+uint64_t cgroup_slot_population(const struct cgroup *, size_t slot);
+
+enum { CGROUP_NAME = 32 };
+void cgroup_slot_file(char out[CGROUP_NAME + 32], size_t slot, const char *file); /* below a session's v1 directory */
 
 #endif

@@ -16,10 +16,11 @@
 struct exec {
 	LIST_ENTRY(exec) next;
 	uint64_t             id;
-	int                  slot; /* its cgroup; -1 without, or adopted */
+	int                  slot; /* its cgroups; -1 without */
 	struct cgroup_events before;
 	struct worker       *worker;
-	ev_timer             overdue; /* runs when init must answer by some time */
+	ev_timer             due;     /* runs when init must kill it by some time, and then answer */
+	bool                 is_late; /* that time has come */
 };
 
 static const struct pair base_env[] = {
@@ -45,25 +46,44 @@ exec_find(struct worker *w, uint64_t id)
 	return NULL;
 }
 
+static void
+arm(struct exec *x, double sec)
+{
+	ev_timer_stop(x->worker->loop, &x->due);
+	ev_timer_set(&x->due, sec, 0.);
+	ev_timer_start(x->worker->loop, &x->due);
+}
+
+/* Init is killing it. */
+static void
+expect_answer(struct exec *x)
+{
+	x->is_late = true;
+	cgroup_slot_let_die(&x->worker->cgroup, x->slot);
+	arm(x, LIM_OVERDUE_SEC);
+}
+
 /*
  * Init keeps the deadlines.  Should something inside manage to stop init itself,
  * nobody would: so it is watched, and a hung init costs the sandbox.
  */
 static void
-on_overdue(struct ev_loop *loop, ev_timer *t, int revents)
+on_due(struct ev_loop *loop, ev_timer *t, int revents)
 {
 	struct exec *x = t->data;
 	struct err   e;
 
 	(void)loop;
 	(void)revents;
+	if (!x->is_late) {
+		expect_answer(x);
+		return;
+	}
 	err_set(&e, E_CRASH, "the sandbox's init did not answer within %.0f s; the sandbox is ended", LIM_OVERDUE_SEC);
 	worker_broken(x->worker, &e);
 }
 
 /* A command without a timeout, or a process, would wait for a hung init for ever; so init is asked now and then. */
-enum { PULSE_ID = 1 }; /* the supervisor's ids come from its clock and are far above */
-
 static void
 on_pulse(struct ev_loop *loop, ev_timer *t, int revents)
 {
@@ -78,7 +98,7 @@ on_pulse(struct ev_loop *loop, ev_timer *t, int revents)
 		worker_broken(w, &e);
 		return;
 	}
-	w->asked = link_send(w->down, MSG_PING, PULSE_ID, 0, &(struct msg_ping){}, &e) == 0;
+	w->asked = link_send(w->down, MSG_PING, PULSE_PING, 0, &(struct msg_ping){}, &e) == 0;
 }
 
 void
@@ -94,14 +114,6 @@ pulse_update(struct worker *w)
 	ev_timer_start(w->loop, &w->pulse);
 }
 
-static void
-expect_answer(struct exec *x, double sec)
-{
-	ev_timer_stop(x->worker->loop, &x->overdue);
-	ev_timer_set(&x->overdue, sec + LIM_OVERDUE_SEC, 0.);
-	ev_timer_start(x->worker->loop, &x->overdue);
-}
-
 static struct exec *
 exec_add(struct worker *w, uint64_t id, int slot)
 {
@@ -112,9 +124,9 @@ exec_add(struct worker *w, uint64_t id, int slot)
 	x->id = id;
 	x->slot = slot;
 	x->worker = w;
-	ev_timer_init(&x->overdue, on_overdue, 0., 0.);
-	x->overdue.data = x;
-	x->before = cgroup_events(&w->cgroup);
+	ev_timer_init(&x->due, on_due, 0., 0.);
+	x->due.data = x;
+	x->before = cgroup_slot_events(&w->cgroup, slot);
 	LIST_INSERT_HEAD(&w->execs, x, next);
 	pulse_update(w);
 	return x;
@@ -124,7 +136,7 @@ static void
 exec_drop(struct worker *w, struct exec *x, bool killed)
 {
 	cgroup_slot_done(&w->cgroup, x->slot, killed);
-	ev_timer_stop(w->loop, &x->overdue);
+	ev_timer_stop(w->loop, &x->due);
 	LIST_REMOVE(x, next);
 	pulse_update(w);
 	free(x);
@@ -206,7 +218,7 @@ spawn_send(struct worker *w, const struct msg_exec *x, struct exec *record, stru
 	s->timeout_ms = x->timeout_ms;
 	s->keep_bytes = x->keep_bytes;
 	s->window = x->window;
-	s->cgroup = record->slot >= 0 ? w->cgroup.slots[record->slot].dir : -1;
+	cgroup_slot_spawn(&w->cgroup, record->slot, s);
 	int r = env_build(&x->env, &text, &s->env) == -1 ? err_set(e, E_SYS, "no memory for the environment") : 0;
 	if (r == 0 && (x->stdin.data != NULL || x->stdin.len > 0)) {
 		in = stdin_open(&x->stdin, e);
@@ -242,7 +254,7 @@ exec_start(struct worker *w, struct msg *m, struct err *e)
 
 	if (exec_check(x, e) == -1)
 		return -1;
-	if (w->cgroup.unified >= 0 && (slot = cgroup_slot_take(&w->cgroup, e)) == -1)
+	if (cgroup_has_slots(&w->cgroup) && (slot = cgroup_slot_take(&w->cgroup, e)) == -1)
 		return -1;
 	struct exec *record = exec_add(w, m->id, slot);
 	if (record == NULL) {
@@ -257,7 +269,7 @@ exec_start(struct worker *w, struct msg *m, struct err *e)
 		return -1;
 	}
 	if (x->timeout_ms > 0)
-		expect_answer(record, (double)x->timeout_ms / 1e3);
+		arm(record, (double)x->timeout_ms / 1e3);
 	return 0;
 }
 
@@ -274,7 +286,7 @@ exec_cancel(struct worker *w, struct msg *m, struct err *e)
 		return err_set(e, E_NOTFOUND, "no such command is running");
 	if (link_send(w->down, MSG_CANCEL, m->id, 0, c, e) == -1)
 		return -1;
-	expect_answer(x, 0);
+	expect_answer(x);
 	return link_reply(w->up, MSG_DONE, m->id, 0, &done, e);
 }
 
@@ -299,19 +311,17 @@ exec_detach(struct worker *w, const struct msg_detach *d, struct err *e)
 /* ---- the end ----------------------------------------------------------------------- */
 
 /*
- * Init sees a signal or a failed fork; only the cgroup's counters know that a limit
- * was behind it.  With several commands at once the blame is shared by those
- * that ended badly meanwhile.
+ * Init sees a signal or a failed fork; only the counters of the command's own cgroups
+ * know that a limit was behind it.  A limit that hit a part of a command which then
+ * ended well was not the cause of its end.
  */
 static enum cause
 cause_behind(struct worker *w, const struct exec *x, const struct msg_exec_result *r)
 {
-	bool killed = r->signal == 9 || r->exit_code == 128 + 9;
-
 	if ((r->cause != CAUSE_EXIT && r->cause != CAUSE_SIGNAL) || r->exit_code == 0)
 		return r->cause;
-	struct cgroup_events now = cgroup_events(&w->cgroup);
-	if (killed && now.oom_kills > x->before.oom_kills)
+	struct cgroup_events now = cgroup_slot_events(&w->cgroup, x->slot);
+	if (now.oom_kills > x->before.oom_kills)
 		return CAUSE_MEMORY;
 	if (now.pids_refused > x->before.pids_refused)
 		return CAUSE_PIDS;
@@ -325,7 +335,7 @@ exec_result(struct worker *w, struct msg *m)
 	struct err   e = { 0 }, ignored;
 	bool         killed = true;
 
-	if (m->id == PULSE_ID)
+	if (m->id == PULSE_PING)
 		w->asked = false;
 	if (x == NULL)
 		return; /* that, the answer to a cancel, or of a command nobody waits for */
@@ -348,6 +358,16 @@ void
 exec_resume(struct worker *w, uint64_t id)
 {
 	exec_add(w, id, -1);
+}
+
+/* Only init knows in which slot the worker before us had started it. */
+static void
+resume_in(struct worker *w, struct exec *x, int64_t slot)
+{
+	if (x == NULL || !cgroup_slot_retake(&w->cgroup, (int)slot))
+		return;
+	x->slot = (int)slot;
+	x->before = cgroup_slot_events(&w->cgroup, x->slot);
 }
 
 static bool
@@ -378,9 +398,13 @@ exec_match(struct worker *w, const struct msg_attached *a)
 		link_fail(w->up, x->id, 0, &why, &ignored);
 		exec_drop(w, x, true);
 	}
-	for (size_t i = 0; i < a->execs.n; i++)
-		if (!a->execs.v[i].managed && exec_find(w, a->execs.v[i].exec) == NULL)
+	for (size_t i = 0; i < a->execs.n; i++) {
+		if (a->execs.v[i].managed)
+			continue;
+		if (exec_find(w, a->execs.v[i].exec) == NULL)
 			exec_resume(w, a->execs.v[i].exec);
+		resume_in(w, exec_find(w, a->execs.v[i].exec), a->execs.v[i].slot);
+	}
 }
 
 size_t

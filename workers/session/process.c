@@ -188,6 +188,8 @@ on_timer(struct ev_loop *loop, ev_timer *t, int revents)
 		err_set(&e, E_CRASH, "the sandbox's init did not end process %s within %.0f s; the sandbox is ended",
 		    process_name(p), LIM_GRACE_SEC + LIM_OVERDUE_SEC);
 		worker_broken(p->worker, &e);
+	} else if (p->state == PROCESS_BACKOFF && p->worker->pause != RUNNING) {
+		process_again_in(p, 1.); /* nothing starts in a paused session */
 	} else if (p->state == PROCESS_BACKOFF) {
 		if (process_spawn(p, &e) == -1)
 			process_unstarted(p, &e);

@@ -140,6 +140,7 @@ bool process_result(struct worker *, struct msg *);
 /* ---- process_life.c ---- */
 
 int  process_spawn(struct process *, struct err *);
+void process_again_in(struct process *, double sec);
 void process_end(struct process *); /* on request */
 void process_ended(struct process *, const struct msg_exec_result *, uint64_t ended_ms);
 void process_unstarted(struct process *, const struct err *);
@@ -182,8 +183,5 @@ int process_tell_at_end(struct process *, uint64_t request, uint64_t stdout_last
 void process_tell(struct process *, uint64_t request, uint64_t stdout_last);
 
 void asks_clear(struct worker *, const struct err *);
-
-/* ---- until the session's cgroups limit single commands ---- */
-#include "process_slot.h"
 
 #endif

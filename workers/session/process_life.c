@@ -268,8 +268,14 @@ again_or_fail(struct process *p, uint64_t ended_ms)
 	log_info("session=%lu process=%s ended cause=%s code=%ld signal=%lu again_in_ms=%.0f", p->worker->about.id,
 	    process_name(p), msg_enum_name(MSG_PROCESS_INFO, "cause", (int)p->cause), p->exit_code, p->signal,
 	    delay * 1e3);
-	set_timer(p, jitter(delay));
+	process_again_in(p, jitter(delay));
 	flush_waits(p);
+}
+
+void
+process_again_in(struct process *p, double sec)
+{
+	set_timer(p, sec);
 }
 
 static bool
@@ -358,6 +364,8 @@ process_end(struct process *p)
 	p->scanning = false;
 	process_follow(p);
 	set_timer(p, LIM_GRACE_SEC + LIM_OVERDUE_SEC);
+	if (p->worker->pause != RUNNING)
+		cgroup_slot_let_die(&p->worker->cgroup, (int)p->record.slot);
 	err_set(&why, E_STATE, "process %s is being stopped", process_name(p));
 	process_fail_inputs(p, &why);
 	link_send(p->worker->down, MSG_TERMINATE, p->worker->processes->next_id++, 0, &ask, &e);

@@ -14,9 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
 #include "chan.h"
 #include "fd.h"
@@ -87,15 +89,24 @@ become_init(const struct sandbox_plan *p, struct err *e)
 	return err_sys(e, "exec box-init");
 }
 
+/* Born in a leaf, it is in its cgroups already, and in a namespace of them. */
+static int
+enter_cgroups(const struct sandbox_plan *p, struct err *e)
+{
+	if (p->cgroup->leaf >= 0)
+		return 0;
+	if (cgroup_join(p->cgroup, e) == -1)
+		return -1;
+	return unshare(CLONE_NEWCGROUP) == -1 ? err_sys(e, "cgroup namespace") : 0;
+}
+
 /* In the child: every step into the sandbox, in order. */
 static int
 enter(const struct sandbox_plan *p, int go, struct err *e)
 {
-	if (cgroup_join(p->cgroup, e) == -1 || wait_for_map(go, e) == -1 || root_build(p, e) == -1 ||
+	if (enter_cgroups(p, e) == -1 || wait_for_map(go, e) == -1 || root_build(p, e) == -1 ||
 	    netns_loopback_up(e) == -1)
 		return -1;
-	if (unshare(CLONE_NEWCGROUP) == -1)
-		return err_sys(e, "cgroup namespace");
 	if (sethostname(p->hostname, strlen(p->hostname)) == -1)
 		return err_sys(e, "sethostname");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
@@ -120,6 +131,67 @@ child_main(const struct sandbox_plan *p, int go)
 	_exit(1);
 }
 
+/* What a child in between tells; on a page that both see. */
+struct birth {
+	pid_t pid;
+	int   pidfd;
+	int   error;
+};
+
+/*
+ * In the child in between: the namespace's root is where its maker is, the newborn is
+ * ours no less than our parent's own, and descriptors are shared with it.
+ */
+static _Noreturn void
+bear(const struct sandbox_plan *p, int go, struct clone_args *args, struct birth *b)
+{
+	struct err ignored;
+
+	args->flags |= CLONE_NEWCGROUP | CLONE_PARENT | CLONE_INTO_CGROUP;
+	args->cgroup = (uint64_t)p->cgroup->leaf;
+	args->exit_signal = 0; /* as ours */
+	args->pidfd = (uint64_t)(uintptr_t)&b->pidfd;
+	pid_t pid = cgroup_join(p->cgroup, &ignored) == 0 ? sys_clone3(args) : -1;
+	if (pid == 0)
+		child_main(p, go);
+	b->error = errno;
+	b->pid = pid;
+	_exit(0);
+}
+
+/*
+ * Init shall stand in a leaf of the session's cgroup and see that cgroup as its root, or
+ * it may not move commands to the leaves beside its own (nsdelegate).  Moving it later
+ * would wait for a grace period.  So it is born there, by a child that is in the
+ * session's cgroup for this moment.
+ */
+static pid_t
+clone_in_leaf(const struct sandbox_plan *p, int go, struct clone_args *args)
+{
+	struct birth     *b = mmap(NULL, sizeof(*b), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct clone_args between = {
+		.flags = CLONE_FILES | CLONE_INTO_CGROUP,
+		.exit_signal = SIGCHLD,
+		.cgroup = (uint64_t)p->cgroup->unified,
+	};
+
+	if (b == MAP_FAILED)
+		return -1;
+	*b = (struct birth){ .pid = -1, .pidfd = -1, .error = ECHILD };
+	pid_t pid = sys_clone3(&between);
+	if (pid == 0)
+		bear(p, go, args, b);
+	if (pid == -1)
+		b->error = errno;
+	while (pid > 0 && waitpid(pid, NULL, 0) == -1 && errno == EINTR)
+		;
+	pid = b->pid;
+	errno = b->error;
+	*(int *)(uintptr_t)args->pidfd = b->pidfd;
+	munmap(b, sizeof(*b));
+	return pid;
+}
+
 int
 sandbox_start(struct sandbox *s, const struct sandbox_plan *p, struct err *e)
 {
@@ -140,7 +212,7 @@ sandbox_start(struct sandbox *s, const struct sandbox_plan *p, struct err *e)
 	}
 	if (userns_owner(p, p->uid_base, e) == -1)
 		return -1;
-	pid_t pid = sys_clone3(&args);
+	pid_t pid = p->cgroup->leaf >= 0 ? clone_in_leaf(p, go, &args) : sys_clone3(&args);
 	if (pid == 0)
 		child_main(p, go);
 	if (pid == -1)

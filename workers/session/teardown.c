@@ -70,6 +70,7 @@ teardown_start(struct worker *w, uint64_t request)
 	exec_fail_all(w, &why);
 	processes_close(w, &why);
 	ev_timer_stop(w->loop, &w->deadline);
+	pause_close(w);
 	w->state = CLOSING;
 	w->close_id = request;
 	w->close_until = ev_now(w->loop) + LIM_CLOSE_SEC;

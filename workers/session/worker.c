@@ -117,6 +117,8 @@ static const struct {
 	[MSG_CLAIM] = { on_claim, IN(READY), false },
 	[MSG_EXEC] = { exec_start, IN(READY), false },
 	[MSG_CANCEL] = { exec_cancel, IN(READY), false },
+	[MSG_PAUSE] = { pause_start, IN(READY), false },
+	[MSG_UNPAUSE] = { pause_end, IN(READY), false },
 	[MSG_PROCESS_START] = { processes_start, IN(READY), false },
 	[MSG_PROCESS_GET] = { processes_get, IN(READY), false },
 	[MSG_PROCESS_LIST] = { processes_list, IN(READY), false },
@@ -147,6 +149,10 @@ on_reply(struct worker *w, struct msg *m, struct err *e)
 		return build_attached(w, m, e);
 	if (w->state != READY && w->state != ATTACHING)
 		return 0;
+	if (m->id == PAUSE_PING && w->state == READY) {
+		pause_init_answered(w);
+		return 0;
+	}
 	if (processes_reply(w, m))
 		return w->state == ATTACHING ? build_attached_all(w, e) : 0;
 	exec_result(w, m);
@@ -183,6 +189,7 @@ worker_broken(struct worker *w, const struct err *why)
 		return;
 	w->state = BROKEN;
 	ev_timer_stop(w->loop, &w->deadline);
+	pause_close(w);
 	exec_fail_all(w, why);
 	processes_close(w, why);
 	link_send(w->up, MSG_WORKER_FAILED, 0, 0, &failed, &e);
@@ -231,6 +238,7 @@ worker_close(struct worker *w)
 	processes_close(w, &why);
 	ev_timer_stop(w->loop, &w->deadline);
 	ev_timer_stop(w->loop, &w->retry);
+	pause_close(w);
 	ev_io_stop(w->loop, &w->init_exit);
 	link_close(&w->down);
 	link_close(&w->up);

@@ -22,6 +22,11 @@
 
 enum worker_state { WAITING, BUILDING, ATTACHING, READY, BROKEN, CLOSING, CLOSED, WORKER_STATES };
 
+enum pause_state { RUNNING, ASKED, FREEZING, PAUSED };
+
+/* Ids of what we ask init for ourselves; the supervisor's come from its clock and are far above. */
+enum { PULSE_PING = 1, PAUSE_PING = 2 };
+
 struct exec;
 struct processes;
 
@@ -40,11 +45,15 @@ struct worker {
 	LIST_HEAD(, exec) execs;      /* owned; each ends in exactly one reply */
 	ev_timer          pulse;      /* runs while there are execs or processes: is init alive? */
 	bool              asked;      /* and has not answered yet */
-	struct processes *processes;  /* owned; NULL until there was one */
-	uint64_t          process_retention_sec, process_retained;
-	uint64_t          close_id; /* the request to answer when all is gone */
+	enum pause_state  pause;
+	uint64_t          pause_id; /* the request to answer when all have stopped */
+	double            pause_until;
+	ev_timer          pause_look; /* runs while ASKED, FREEZING */
+	uint64_t          close_id;   /* the request to answer when all is gone */
 	uint64_t          killed;
 	double            close_until; /* give up removing then */
+	struct processes *processes;   /* owned; NULL until there was one */
+	uint64_t          process_retention_sec, process_retained;
 
 	/* from WORKER_START, for the state file */
 	struct msg_session_state about; /* its spec borrows from the next */
@@ -119,6 +128,13 @@ size_t processes_live(const struct worker *);
 
 /* All requests that wait for one are told why, and all are forgotten here; init is not asked to do anything. */
 void processes_close(struct worker *, const struct err *);
+
+/* ---- pause.c ---- */
+int  pause_start(struct worker *, struct msg *, struct err *);
+int  pause_end(struct worker *, struct msg *, struct err *);
+void pause_init_answered(struct worker *);
+void pause_adopt(struct worker *);
+void pause_close(struct worker *);
 
 /* ---- caps.c ---- */
 int caps_after_build(struct err *);

@@ -1,0 +1,359 @@
+/*
+ * Slots.  A command is cloned into its v2 directory by init; into those of v1 it
+ * writes itself, first thing after its birth.  Everything is opened once, when the slot
+ * is made: taking one costs a look whether somebody is still in it.
+ *
+ * Counters of a slot only grow, and a slot is used again only when it is empty: what
+ * was counted before a command came is not its fault.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bounds.h"
+#include "cgroup.h"
+#include "fd.h"
+
+/* The cpu quota is the session's alone: it has no victim to be told. */
+static bool
+slot_has(const struct cgroup *c, int k)
+{
+	return k != CG_CPU && c->v1[k] >= 0;
+}
+
+bool
+cgroup_has_slots(const struct cgroup *c)
+{
+	for (int k = 0; k < CG__COUNT; k++)
+		if (slot_has(c, k))
+			return true;
+	return c->unified >= 0;
+}
+
+static void
+slot_name(size_t i, char name[CGROUP_NAME])
+{
+	snprintf(name, CGROUP_NAME, "x%zu", i);
+}
+
+void
+cgroup_slot_file(char out[CGROUP_NAME + 32], size_t i, const char *file)
+{
+	snprintf(out, CGROUP_NAME + 32, "x%zu/%s", i, file);
+}
+
+static int
+slot_open_file(int dir, size_t i, const char *file, int flags)
+{
+	char path[CGROUP_NAME + 32];
+
+	cgroup_slot_file(path, i, file);
+	return openat(dir, path, flags | O_CLOEXEC);
+}
+
+/* ---- making ---- */
+
+/* v2, ready for init.  Who runs out of memory loses the whole command, not a random part of it. */
+static int
+slot_open_v2(const struct cgroup *c, size_t i, struct cgroup_slot *s, struct err *e)
+{
+	char name[CGROUP_NAME];
+
+	slot_name(i, name);
+	if (mkdirat(c->unified, name, 0755) == -1 && errno != EEXIST)
+		return err_sys(e, "make a cgroup for the command");
+	s->dir = openat(c->unified, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (s->dir == -1 || (s->events = openat(s->dir, "cgroup.events", O_RDONLY | O_CLOEXEC)) == -1)
+		return err_sys(e, "open the command's cgroup");
+	cgroup_write(s->dir, "memory.oom.group", "1");
+	if (c->v1[CG_MEMORY] == -1)
+		s->oom_file = openat(s->dir, "memory.events", O_RDONLY | O_CLOEXEC);
+	if (c->v1[CG_PIDS] == -1)
+		s->pids_file = openat(s->dir, "pids.events", O_RDONLY | O_CLOEXEC);
+	return cgroup_give_to_init(c, s->dir, e);
+}
+
+static int
+slot_open_v1(const struct cgroup *c, size_t i, struct cgroup_slot *s, struct err *e)
+{
+	char name[CGROUP_NAME];
+
+	slot_name(i, name);
+	for (int k = 0; k < CG__COUNT; k++) {
+		if (!slot_has(c, k))
+			continue;
+		if (mkdirat(c->v1[k], name, 0755) == -1 && errno != EEXIST)
+			return err_sys(e, "make a %s cgroup for the command", cg_name(k));
+		if ((s->join[k] = slot_open_file(c->v1[k], i, "tasks", O_WRONLY)) == -1)
+			return err_sys(e, "open the command's %s cgroup", cg_name(k));
+	}
+	if (c->v1[CG_MEMORY] >= 0)
+		s->oom_file = slot_open_file(c->v1[CG_MEMORY], i, "memory.oom_control", O_RDONLY);
+	if (c->v1[CG_PIDS] >= 0)
+		s->pids_file = slot_open_file(c->v1[CG_PIDS], i, "pids.events", O_RDONLY);
+	return 0;
+}
+
+static void
+slot_close_v2(const struct cgroup *c, struct cgroup_slot *s)
+{
+	fd_close(&s->dir);
+	fd_close(&s->events);
+	if (c->v1[CG_MEMORY] == -1)
+		fd_close(&s->oom_file);
+	if (c->v1[CG_PIDS] == -1)
+		fd_close(&s->pids_file);
+}
+
+static void
+slot_close(const struct cgroup *c, struct cgroup_slot *s)
+{
+	slot_close_v2(c, s);
+	fd_close(&s->oom_file);
+	fd_close(&s->pids_file);
+	for (int k = 0; k < CG__COUNT; k++)
+		fd_close(&s->join[k]);
+}
+
+/* The next slot, made or found; -1 and the reason. */
+static int
+slot_add(struct cgroup *c, enum slot_use use, struct err *e)
+{
+	size_t              i = c->nslots;
+	struct cgroup_slot  s = { .use = use, .dir = -1, .events = -1, .oom_file = -1, .pids_file = -1 };
+	struct cgroup_slot *all;
+
+	if (i >= LIM_SLOTS)
+		return err_set(e, E_CAPACITY, "%d cgroups of commands are in use", LIM_SLOTS);
+	for (int k = 0; k < CG__COUNT; k++)
+		s.join[k] = -1;
+	if ((c->unified >= 0 && slot_open_v2(c, i, &s, e) == -1) || slot_open_v1(c, i, &s, e) == -1) {
+		slot_close(c, &s);
+		return -1;
+	}
+	if ((all = realloc(c->slots, (i + 1) * sizeof(*all))) == NULL) {
+		slot_close(c, &s);
+		return err_set(e, E_SYS, "no memory for a command's cgroup");
+	}
+	c->slots = all;
+	c->slots[c->nslots++] = s;
+	return (int)i;
+}
+
+/* ---- who is in it ---- */
+
+/* Any hierarchy tells; v2 where it is there. */
+uint64_t
+cgroup_slot_population(const struct cgroup *c, size_t i)
+{
+	char path[CGROUP_NAME + 32];
+
+	if (c->unified >= 0)
+		return cgroup_count_lines(c->slots[i].dir, "cgroup.procs");
+	cgroup_slot_file(path, i, "cgroup.procs");
+	for (int k = 0; k < CG__COUNT; k++)
+		if (slot_has(c, k))
+			return cgroup_count_lines(c->v1[k], path);
+	return 0;
+}
+
+static bool
+is_empty(const struct cgroup *c, size_t i)
+{
+	char text[128] = "";
+
+	if (c->slots[i].events == -1)
+		return c->unified == -1 && cgroup_slot_population(c, i) == 0;
+	if (pread(c->slots[i].events, text, sizeof(text) - 1, 0) <= 0)
+		return false; /* cannot tell: leave it alone */
+	return strstr(text, "populated 0") != NULL;
+}
+
+/* ---- taking and giving back ---- */
+
+/* A spent v2 directory cannot be mended, only replaced.  False while it cannot go. */
+static bool
+slot_replace(struct cgroup *c, size_t i)
+{
+	char       name[CGROUP_NAME];
+	struct err ignored;
+
+	if (c->unified == -1)
+		return is_empty(c, i);
+	slot_name(i, name);
+	if (unlinkat(c->unified, name, AT_REMOVEDIR) == -1 && errno != ENOENT)
+		return false;
+	slot_close_v2(c, &c->slots[i]);
+	return slot_open_v2(c, i, &c->slots[i], &ignored) == 0;
+}
+
+static bool
+slot_usable(struct cgroup *c, size_t i)
+{
+	switch (c->slots[i].use) {
+	case SLOT_FREE:
+		return true;
+	case SLOT_CHECK:
+		return is_empty(c, i);
+	case SLOT_SPENT:
+		return slot_replace(c, i);
+	case SLOT_BUSY:
+		break;
+	}
+	return false;
+}
+
+void
+cgroup_slot_prepare(struct cgroup *c)
+{
+	struct err ignored; /* the next command tells */
+
+	if (cgroup_has_slots(c) && c->nslots == 0)
+		slot_add(c, SLOT_FREE, &ignored);
+}
+
+int
+cgroup_slot_take(struct cgroup *c, struct err *e)
+{
+	int found = -1;
+
+	for (size_t i = 0; i < c->nslots && found == -1; i++)
+		if (slot_usable(c, i))
+			found = (int)i;
+	if (found == -1)
+		found = slot_add(c, SLOT_FREE, e);
+	if (found == -1)
+		return -1;
+	if (c->slots[found].limited)
+		cgroup_slot_limit(c, found, 0);
+	c->slots[found].use = SLOT_BUSY;
+	return found;
+}
+
+void
+cgroup_slot_done(struct cgroup *c, int slot, bool killed)
+{
+	if (slot >= 0)
+		c->slots[slot].use = killed ? SLOT_SPENT : SLOT_CHECK;
+}
+
+bool
+cgroup_slot_retake(struct cgroup *c, int slot)
+{
+	if (slot < 0 || (size_t)slot >= c->nslots)
+		return false;
+	c->slots[slot].use = SLOT_BUSY;
+	return true;
+}
+
+void
+cgroup_slot_spawn(const struct cgroup *c, int slot, struct msg_spawn *m)
+{
+	if (slot < 0)
+		return;
+	const struct cgroup_slot *s = &c->slots[slot];
+	m->slot = slot;
+	m->cgroup = s->dir;
+	m->join_memory = s->join[CG_MEMORY];
+	m->join_pids = s->join[CG_PIDS];
+	m->join_freezer = s->join[CG_FREEZER];
+}
+
+int
+cgroup_slot_limit(struct cgroup *c, int slot, uint64_t memory_mb)
+{
+	char        name[CGROUP_NAME];
+	struct err  ignored;
+	bool        v1 = c->v1[CG_MEMORY] >= 0;
+	AUTO_FD int dir = -1;
+
+	if (slot < 0 || c->slots[slot].oom_file == -1)
+		return -1;
+	slot_name((size_t)slot, name);
+	dir = openat(v1 ? c->v1[CG_MEMORY] : c->unified, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir == -1 || cgroup_limit_memory(c, dir, memory_mb * MIB, &ignored) == -1)
+		return -1;
+	c->slots[slot].limited = memory_mb > 0;
+	return 0;
+}
+
+struct cgroup_events
+cgroup_slot_events(const struct cgroup *c, int slot)
+{
+	const struct cgroup_slot *s = slot >= 0 ? &c->slots[slot] : NULL;
+	bool                      knows_oom = s != NULL && s->oom_file >= 0;
+	bool                      knows_pids = s != NULL && s->pids_file >= 0 && !c->pids_shared;
+	struct cgroup_events      n = { 0 };
+
+	if (!knows_oom || !knows_pids)
+		n = cgroup_events(c);
+	if (knows_oom)
+		n.oom_kills = cgroup_counter(s->oom_file, "oom_kill ");
+	if (knows_pids)
+		n.pids_refused = cgroup_counter(s->pids_file, "max ");
+	return n;
+}
+
+/* ---- finding again, removing ---- */
+
+static bool
+slot_exists(const struct cgroup *c, size_t i)
+{
+	char        name[CGROUP_NAME];
+	struct stat st;
+
+	slot_name(i, name);
+	for (int k = 0; k < CG__COUNT; k++)
+		if (slot_has(c, k) && fstatat(c->v1[k], name, &st, 0) == 0)
+			return true;
+	return c->unified >= 0 && fstatat(c->unified, name, &st, 0) == 0;
+}
+
+/* Slots of the worker before us are x0, x1, ... without a gap.  What was done to them is not known. */
+int
+cgroup_slots_reopen(struct cgroup *c, struct err *e)
+{
+	while (slot_exists(c, c->nslots)) {
+		if (slot_add(c, SLOT_SPENT, e) == -1)
+			return -1;
+		c->slots[c->nslots - 1].limited = true;
+	}
+	return 0;
+}
+
+static int
+remove_one(int dir, const char *name)
+{
+	if (dir == -1 || unlinkat(dir, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
+		return 0;
+	return errno == EBUSY ? 1 : -1;
+}
+
+int
+cgroup_slots_remove(struct cgroup *c, struct err *e)
+{
+	char name[CGROUP_NAME];
+
+	while (c->nslots > 0) {
+		slot_name(c->nslots - 1, name);
+		int r = remove_one(c->unified, name);
+		for (int k = 0; k < CG__COUNT && r == 0; k++)
+			r = slot_has(c, k) ? remove_one(c->v1[k], name) : 0;
+		if (r != 0)
+			return r == 1 ? 1 : err_sys(e, "remove cgroup %s/%s", c->name, name);
+		slot_close(c, &c->slots[--c->nslots]);
+	}
+	return 0;
+}
+
+void
+cgroup_slots_clear(struct cgroup *c)
+{
+	while (c->nslots > 0)
+		slot_close(c, &c->slots[--c->nslots]);
+	free(c->slots);
+}

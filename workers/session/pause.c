@@ -1,0 +1,138 @@
+/*
+ * Pause: every process of the session but init stops where it is.
+ *
+ *	RUNNING -> ASKED (init) -> FREEZING -> PAUSED -> RUNNING
+ *
+ * A newborn that is frozen between its birth and its execve would keep init, which
+ * waits for that, from serving anybody.  So init is asked first: when it answers, each
+ * command that we sent before has been executed, and the supervisor sends no others
+ * until the session goes on.
+ *
+ * The state file says what is wanted and is written first; a worker that takes over
+ * freezes or thaws by it, wherever the one before had come to.
+ */
+#include <fcntl.h>
+
+#include "log.h"
+#include "statefile.h"
+#include "worker.h"
+
+static const double LOOK_SEC = 0.002; /* most stop within a tenth of that */
+
+static int
+remember(struct worker *w, bool paused, struct err *e)
+{
+	w->about.paused = paused;
+	return statefile_write(AT_FDCWD, &w->about, e);
+}
+
+static void
+finish(struct worker *w, enum pause_state to, const struct err *why)
+{
+	struct msg_done done;
+	struct err      ignored;
+
+	ev_timer_stop(w->loop, &w->pause_look);
+	w->pause = to;
+	if (why != NULL)
+		link_fail(w->up, w->pause_id, 0, why, &ignored);
+	else
+		link_reply(w->up, MSG_DONE, w->pause_id, 0, &done, &ignored);
+}
+
+static void
+give_up(struct worker *w, const struct err *why)
+{
+	struct err e;
+
+	if (remember(w, false, &e) == -1)
+		log_warn("session=%lu %s", w->about.id, e.text);
+	cgroup_thaw(&w->cgroup);
+	finish(w, RUNNING, why);
+}
+
+static void
+on_look(struct ev_loop *loop, ev_timer *t, int revents)
+{
+	struct worker *w = t->data;
+	struct err     e;
+
+	(void)revents;
+	if (w->pause == FREEZING && cgroup_is_frozen(&w->cgroup)) {
+		finish(w, PAUSED, NULL);
+	} else if (ev_now(loop) >= w->pause_until) {
+		err_set(&e, E_BUSY, "not every process of session %s stopped within %.0f s; it goes on", w->name,
+		    LIM_PAUSE_SEC);
+		give_up(w, &e);
+	}
+}
+
+int
+pause_start(struct worker *w, struct msg *m, struct err *e)
+{
+	struct msg_done done;
+
+	if (w->pause == PAUSED)
+		return link_reply(w->up, MSG_DONE, m->id, 0, &done, e);
+	if (w->pause != RUNNING)
+		return err_set(e, E_BUSY, "session %s is being paused already", w->name);
+	if (cgroup_can_freeze(&w->cgroup, e) == -1 || remember(w, true, e) == -1)
+		return -1;
+	if (link_send(w->down, MSG_PING, PAUSE_PING, 0, &(struct msg_ping){}, e) == -1)
+		return -1;
+	w->pause = ASKED;
+	w->pause_id = m->id;
+	w->pause_until = ev_now(w->loop) + LIM_PAUSE_SEC;
+	ev_timer_init(&w->pause_look, on_look, LOOK_SEC, LOOK_SEC);
+	w->pause_look.data = w;
+	ev_timer_start(w->loop, &w->pause_look);
+	return 0;
+}
+
+void
+pause_init_answered(struct worker *w)
+{
+	struct err e;
+
+	if (w->pause != ASKED)
+		return;
+	w->pause = FREEZING;
+	if (cgroup_freeze(&w->cgroup, &e) == -1)
+		give_up(w, &e);
+	else if (cgroup_is_frozen(&w->cgroup))
+		finish(w, PAUSED, NULL);
+}
+
+int
+pause_end(struct worker *w, struct msg *m, struct err *e)
+{
+	struct msg_done done;
+
+	if (w->pause == ASKED || w->pause == FREEZING)
+		return err_set(e, E_BUSY, "session %s is being paused", w->name);
+	if (w->pause == PAUSED) {
+		if (remember(w, false, e) == -1)
+			return -1;
+		cgroup_thaw(&w->cgroup);
+		w->pause = RUNNING;
+	}
+	return link_reply(w->up, MSG_DONE, m->id, 0, &done, e);
+}
+
+void
+pause_adopt(struct worker *w)
+{
+	struct err e;
+
+	w->pause = w->about.paused ? PAUSED : RUNNING;
+	if (w->pause == RUNNING)
+		cgroup_thaw(&w->cgroup);
+	else if (cgroup_freeze(&w->cgroup, &e) == -1)
+		log_warn("session=%lu %s", w->about.id, e.text);
+}
+
+void
+pause_close(struct worker *w)
+{
+	ev_timer_stop(w->loop, &w->pause_look);
+}
