@@ -47,11 +47,13 @@ struct chunk {
 static size_t
 room_of(const struct pump *p)
 {
-	uint64_t waiting = p->end - p->base;
+	uint64_t waiting = p->end - p->base, most = p->limit;
 
 	if (p->mode == PUMP_RING)
 		waiting = p->followed && p->settle == UINT64_MAX ? p->end - p->acked : 0;
-	return waiting < p->limit ? (size_t)(p->limit - waiting) : 0;
+	if (p->mode == PUMP_RING && most < p->window) /* a follower may let a whole window come before it says a word */
+		most = p->window;
+	return waiting < most ? (size_t)(most - waiting) : 0;
 }
 
 static void

@@ -66,7 +66,7 @@ void pump_rewind(struct pump *, uint64_t offset);
 /*
  * A ring: hand out from offset on, or from the oldest byte held, at most window bytes
  * beyond what is acknowledged.  From here on nothing is dropped that is not; a
- * writer who is a whole ring ahead waits.  Until pump_unfollow.
+ * writer who is a ring, or a window if that is more, ahead waits.  Until pump_unfollow.
  */
 void pump_follow(struct pump *, uint64_t offset, uint64_t window);
 void pump_unfollow(struct pump *);
