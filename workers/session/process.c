@@ -8,6 +8,7 @@
 #include "log.h"
 
 #define DEFAULT_NAME "default"
+#define DEFAULT_WORKDIR "/workspace"
 
 /* ---- the table ----------------------------------------------------------------------- */
 
@@ -298,6 +299,8 @@ processes_start(struct worker *w, struct msg *m, struct err *e)
 	record.spec = body->spec;
 	if (*record.spec.process == '\0')
 		record.spec.process = DEFAULT_NAME;
+	if (*record.spec.workdir == '\0')
+		record.spec.workdir = DEFAULT_WORKDIR;
 	if (process_check(&record.spec, e) == -1)
 		return -1;
 	if (body->capacity > 0 && (old == NULL || !process_is_live(old)))

@@ -7,8 +7,6 @@
 #include "process.h"
 #include "restart.h"
 
-#define DEFAULT_WORKDIR "/workspace"
-
 static uint64_t
 now_ms(void)
 {
@@ -82,7 +80,7 @@ send_spawn(struct process *p, uint64_t id, struct err *e)
 
 	msg_defaults(MSG_SPAWN, &s);
 	s.argv = spec->argv;
-	s.workdir = *spec->workdir != '\0' ? spec->workdir : DEFAULT_WORKDIR;
+	s.workdir = spec->workdir;
 	s.managed = true;
 	s.ring_bytes = spec->ring_bytes;
 	s.continues = p->exec;
