@@ -102,7 +102,15 @@ one_of(enum msg_type t, const char *field, const char *text, int *out, struct er
 			return 0;
 		}
 	}
-	return err_set(e, E_INVALID, "'%s' should be '%s' or '%s'", text_safe(text), f->names[0], f->names[1]);
+	char   all[256] = "";
+	size_t n = 0;
+	for (int i = 0; f->names[i] != NULL && n < sizeof(all); i++)
+		n += (size_t)snprintf(all + n, sizeof(all) - n, "%s'%s'",
+		    i == 0                    ? ""
+		    : f->names[i + 1] == NULL ? " or "
+					      : ", ",
+		    f->names[i]);
+	return err_set(e, E_INVALID, "'%s' should be %s", text_safe(text), all);
 }
 
 /* ---- what each option sets ---- */
@@ -338,6 +346,70 @@ set_command(struct args *a, const char *v, struct err *e)
 	return 0;
 }
 
+static int
+set_restart(struct args *a, const char *v, struct err *e)
+{
+	int which = 0;
+
+	if (one_of(MSG_PROCESS_SPEC, "restart", v, &which, e) == -1)
+		return -1;
+	a->process.restart = (enum restart_when)which;
+	return 0;
+}
+
+static int
+set_restart_limit(struct args *a, const char *v, struct err *e)
+{
+	return whole(MSG_PROCESS_SPEC, "restart_limit", v, &a->process.restart_limit, e);
+}
+
+static int
+set_restart_window(struct args *a, const char *v, struct err *e)
+{
+	return whole(MSG_PROCESS_SPEC, "restart_window_sec", v, &a->process.restart_window_sec, e);
+}
+
+static int
+set_ring(struct args *a, const char *v, struct err *e)
+{
+	return whole(MSG_PROCESS_SPEC, "ring_bytes", v, &a->process.ring_bytes, e);
+}
+
+static int
+set_last(struct args *a, const char *v, struct err *e)
+{
+	return whole(MSG_PROCESS_GET, "stdout_last", v, &a->last, e);
+}
+
+/* A pattern alone means a line that matches it. */
+static int
+set_ready(struct args *a, const char *v, struct err *e)
+{
+	int which = 0;
+
+	if (one_of(MSG_PROCESS_SPEC, "ready", v, &which, e) == -1)
+		return -1;
+	a->process.ready = (enum ready_when)which;
+	return 0;
+}
+
+static int
+set_ready_pattern(struct args *a, const char *v, struct err *e)
+{
+	if (v[0] == '\0' || strlen(v) > LIM_NAME)
+		return err_set(e, E_INVALID, "a pattern has 1 to %d bytes", LIM_NAME);
+	a->process.ready = READY_WHEN_LINE;
+	a->process.ready_pattern = v;
+	return 0;
+}
+
+static int
+set_from(struct args *a, const char *v, struct err *e)
+{
+	a->from = UINT64_MAX;
+	return strcmp(v, "end") == 0 ? 0 : whole(MSG_PROCESS_ATTACH, "stdout_offset", v, &a->from, e);
+}
+
 /* The last of two settings of one name counts, as in a shell. */
 static struct pair *
 env_slot(struct args *a, const char *name, size_t n)
@@ -410,6 +482,7 @@ FLAG(set_version, version)
 FLAG(set_persistent, spec.persistent)
 FLAG(set_stdin, send_stdin)
 FLAG(set_buffered, buffered)
+FLAG(set_eof, eof)
 FLAG(set_force, force)
 FLAG(set_quiet, quiet)
 FLAG(set_names_only, names_only)
@@ -456,6 +529,21 @@ const struct opt exec_options[] = { { 'e', "env", "NAME[=VALUE]", "set a variabl
 	{ 0, "on-timeout", "keep|drop", "drop: delete the session on timeout", set_on_timeout },
 	{ 0, "no-stream", NULL, "print the output after the command's end", set_buffered }, END_OF_TABLE };
 
+const struct opt process_options[] = { { 'e', "env", "NAME[=VALUE]",
+					   "start: set a variable; without a value, pass our own", set_env },
+	{ 'w', "workdir", "DIR", "start: directory to run in; made if missing", set_workdir },
+	{ 0, "memory", "SIZE", "start: its own memory limit, within the session's", set_memory },
+	{ 0, "restart", "WHEN", "start: never (default), on-failure or always", set_restart },
+	{ 0, "restart-limit", "N", "start: more ends than N within the window are a failure (5)", set_restart_limit },
+	{ 0, "restart-window", "SECONDS", "start: see --restart-limit (60)", set_restart_window },
+	{ 0, "ready", "WHEN", "start: ready at once (none), with its first output, or with a line", set_ready },
+	{ 0, "ready-pattern", "REGEX", "start: ready with a line of output that matches", set_ready_pattern },
+	{ 0, "ring", "BYTES", "start: output held for whoever attaches (262144)", set_ring },
+	{ 0, "from", "OFFSET|end", "attach: replay from here (default: all that is held)", set_from },
+	{ 'i', "stdin", NULL, "attach: send our standard input to it", set_stdin },
+	{ 0, "eof", NULL, "write: close its standard input behind the bytes", set_eof },
+	{ 0, "last", "BYTES", "logs: so much of its standard output (65536)", set_last }, END_OF_TABLE };
+
 const struct opt rm_options[] = { { 'f', "force", NULL, "a session that is not there is no error", set_force },
 	END_OF_TABLE };
 
@@ -478,6 +566,8 @@ args_init(struct args *a)
 	msg_defaults(MSG_SPEC, &a->spec);
 	msg_defaults(MSG_EXEC, &a->exec);
 	a->exec.timeout_ms = 0; /* a person waits, and has Ctrl-C */
+	msg_defaults(MSG_PROCESS_SPEC, &a->process);
+	a->last = 64 * KIB;
 }
 
 void

@@ -28,6 +28,12 @@ struct args {
 	bool            send_stdin;
 	bool            buffered;
 
+	/* process: all but its name, argv, env, workdir and memory_mb, which are as above */
+	struct msg_process_spec process;
+	uint64_t                from; /* offset to attach from */
+	uint64_t                last; /* bytes of standard output to show */
+	bool                    eof;
+
 	/* one command each */
 	bool force;
 	bool quiet;
@@ -50,7 +56,7 @@ struct opt {
 enum { OPT_GROUPS = 4 };
 
 extern const struct opt global_options[], common_options[], spec_options[], exec_options[], rm_options[], ps_options[],
-    create_options[], cp_options[], doctor_options[];
+    create_options[], process_options[], cp_options[], doctor_options[];
 
 void args_init(struct args *);
 void args_clear(struct args *);

@@ -54,6 +54,7 @@ int cmd_ps(const struct args *);
 int cmd_create(const struct args *);
 int cmd_run(const struct args *);
 int cmd_exec(const struct args *);
+int cmd_process(const struct args *);
 int cmd_inspect(const struct args *);
 int cmd_pause(const struct args *);
 int cmd_resume(const struct args *);

@@ -14,9 +14,10 @@ add_row(struct table *t, const struct msg_session_info *s)
 		table_cell(
 		    t, render_state_colour(s->state), "%s", msg_enum_name(MSG_SESSION_INFO, "state", (int)s->state));
 	table_cell(t, PLAIN, "%s", text_duration(text_age_us(s->created_ms)));
-	table_cell(t, PLAIN, "%s", s->running > 0 ? "" : text_duration(text_age_us(s->last_used_ms)));
+	table_cell(t, PLAIN, "%s", s->running + s->processes > 0 ? "" : text_duration(text_age_us(s->last_used_ms)));
 	table_cell(t, PLAIN, "%lu", s->running);
 	table_cell(t, PLAIN, "%lu", s->execs);
+	table_cell(t, PLAIN, "%lu", s->processes);
 	table_cell(t, PLAIN, "%s", text_size(s->spec.memory_mb * MIB));
 	table_cell(t, PLAIN, "%s", text_double(s->spec.cpus));
 	table_cell(t, PLAIN, "%lu", s->spec.pids_limit);
@@ -33,6 +34,7 @@ print_table(const struct msg_session_list *list)
 		"IDLE",
 		"RUNNING",
 		"EXECS",
+		"PROCS",
 		"MEM",
 		"CPUS",
 		"PIDS",

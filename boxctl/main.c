@@ -30,6 +30,15 @@ const struct cmd commands[] = {
 	    "  boxctl exec work -i -- tar x < files.tar\n"
 	    "  boxctl exec work -o json -c 'uname -a'\n",
 	    { exec_options, common_options }, 1, 1, ANY, cmd_exec },
+	{ "process", NULL, "start|ls|get|stop|attach|write|logs SESSION [NAME] [OPTION...] [--] [CMD [ARG...]]",
+	    "managed processes, which run on by themselves",
+	    "  boxctl process start work web --restart on-failure -- python3 -m http.server\n"
+	    "  boxctl process ls work\n"
+	    "  boxctl process attach work web\n"
+	    "  echo hello | boxctl process write work web\n"
+	    "  boxctl process logs work web --last 4096\n"
+	    "  boxctl process stop work web\n",
+	    { process_options, common_options }, 3, 2, ANY, cmd_process },
 	{ "ps", "ls", "", "list the sessions",
 	    "  boxctl ps\n"
 	    "  boxctl ps -o json\n",

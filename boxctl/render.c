@@ -203,7 +203,7 @@ print_number(const struct field *f, uint64_t v)
 		printf("%s\n", text_duration(v * 1000000));
 		break;
 	case SINCE_MS:
-		printf("%s ago\n", text_duration(text_age_us(v)));
+		printf("%s%s\n", v == 0 ? "-" : text_duration(text_age_us(v)), v == 0 ? "" : " ago");
 		break;
 	}
 }

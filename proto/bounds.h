@@ -48,12 +48,19 @@
 #define LIM_REQUIRE 32         /* walls that can be required; there are fewer */
 #define LIM_PROCESSES 256      /* managed processes of one session, ended ones included */
 #define LIM_PREVIEW (16 * KIB) /* of a process's stderr: 4000 characters of up to four bytes */
+#define LIM_RING (4 * MIB)     /* most of a process's standard output that is held; in init, so in the session's memory */
+#define LIM_RING_DEFAULT (256 * KIB)
+#define LIM_ABOUT (256 * KIB) /* argv, env and policy of a process, kept in init for the next worker */
+#define LIM_WRITE MIB         /* bytes of one process_write, and waiting for one process */
+#define LIM_WRITES 64         /* writes waiting for one process */
+#define LIM_FEED (16 * KIB)   /* of that on its way through init; a larger payload would cost a memfd each */
+#define LIM_READY_LINE 4096   /* of a line that is compared with ready_pattern */
 #define LIM_FILES 1000         /* entries of a directory in one answer */
 #define LIM_FILE_CHUNK MIB     /* bytes of a file in one message */
 
 #define LIM_FILTER_RULES 1024  /* of a seccomp policy; ours has about 130, and the kernel takes 4096 instructions */
 /* Files of a session, and box-files that serves them */
-#define LIM_SPAWNS (LIM_EXECS + 8) /* what init runs and keeps: commands, and helpers of our own */
+#define LIM_SPAWNS (LIM_EXECS + LIM_PROCESSES + 8) /* what init runs and keeps: all of these, and helpers of ours */
 #define LIM_FILES_BYTES MIB        /* names and targets in one answer; then it ends early */
 #define LIM_FILE_HANDLES 64        /* files open for reading or writing in one session */
 #define LIM_FILE_HANDLE_SEC 60     /* one that nobody reads or writes is closed, and what was not committed is gone */
@@ -91,6 +98,8 @@
 #define LIM_PULSE_SEC 20.0   /* between two questions to init while commands run; the second unanswered ends it */
 #define LIM_PAUSE_SEC 10.0   /* until every process has stopped; one in disk sleep can take this long */
 #define LIM_ORPHAN_MS 60000  /* init without any master ends itself */
+#define LIM_GRACE_SEC 5.0    /* from SIGTERM to the end of a managed process's tree */
+#define LIM_LINGER_SEC 30.0  /* for the reader of a stopped process to take the rest of its output */
 #define LIM_STOP_SEC 10.0    /* SIGTERM to the last sandbox gone, before the hard way */
 
 #endif

@@ -38,6 +38,8 @@ admin_status(struct house *h, const struct msg *m, struct err *e)
 		.spares = registry_spares(h->registry),
 		.running = h->running,
 		.execs = h->execs,
+		.processes = h->processes,
+		.processes_max = h->config->max_processes,
 		.connections = gateway_connections(h->gateway),
 		.worker_restarts = h->worker_restarts,
 		.gateway_restarts = gateway_restarts(h->gateway),

@@ -34,6 +34,8 @@ struct house {
 	/* counted for status */
 	uint64_t execs;
 	uint64_t running;
+	uint64_t processes; /* managed ones that live */
+	uint64_t starting;  /* and those being started: not told by their worker yet */
 	uint64_t worker_restarts;
 };
 

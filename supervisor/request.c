@@ -59,6 +59,17 @@ requests_count(const struct requests *all, enum msg_type t)
 	return n;
 }
 
+size_t
+requests_sent(const struct requests *all, enum msg_type t)
+{
+	struct request *r;
+	size_t          n = 0;
+
+	TAILQ_FOREACH (r, all, next)
+		n += r->type == t && r->held.bytes.len == 0;
+	return n;
+}
+
 static bool
 is_forwarded(const struct request *r)
 {
@@ -82,6 +93,7 @@ request_drop(struct requests *all, struct request *r)
 	TAILQ_REMOVE(all, r, next);
 	packet_clear(&r->held);
 	packet_clear(&r->sent);
+	free(r->attachment);
 	free(r);
 }
 
@@ -123,6 +135,18 @@ requests_fail_all(struct requests *all, enum msg_type t, struct gateway *g, cons
 	}
 }
 
+void
+requests_drop_deaf(struct requests *all)
+{
+	struct request *r = TAILQ_FIRST(all), *next;
+
+	for (; r != NULL; r = next) {
+		next = TAILQ_NEXT(r, next);
+		if (r->attachment != NULL && r->conn == 0)
+			request_drop(all, r);
+	}
+}
+
 static void
 fail_forwarded(struct requests *all, bool held_too, struct gateway *g, const struct err *why)
 {
@@ -130,7 +154,7 @@ fail_forwarded(struct requests *all, bool held_too, struct gateway *g, const str
 
 	for (; r != NULL; r = next) {
 		next = TAILQ_NEXT(r, next);
-		if (is_forwarded(r) && (held_too || r->held.bytes.len == 0))
+		if (is_forwarded(r) && (held_too || (r->held.bytes.len == 0 && r->attachment == NULL)))
 			request_fail(all, r, g, why);
 	}
 }

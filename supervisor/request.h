@@ -10,18 +10,25 @@
 #include "gateway.h"
 #include "msg.h"
 
+/* Of a process_attach: what the next worker needs to go on with it. */
+struct attachment {
+	char     process[LIM_NAME + 1];
+	uint64_t offset, window;
+};
+
 struct request {
 	TAILQ_ENTRY(request) next;
-	enum msg_type   type;
-	uint64_t        conn; /* 0: nobody waits any more */
-	uint64_t        id;
-	uint64_t        exec;           /* what is passed on: its id towards the worker; else 0 */
-	uint64_t        streamed_to[2]; /* streamed: output passed on so far, by stream */
-	bool            streamed;
-	bool            anew; /* a CREATE, in held: to be routed once more when the session is gone */
-	enum on_timeout on_timeout;
-	struct packet   held; /* not yet sent to a worker; EXEC, after a timeout: the reply */
-	struct packet   sent; /* EXEC: to be sent once more, should no init have heard of it */
+	enum msg_type      type;
+	uint64_t           conn; /* 0: nobody waits any more */
+	uint64_t           id;
+	uint64_t           exec;           /* what is passed on: its id towards the worker; else 0 */
+	uint64_t           streamed_to[2]; /* streamed: output passed on so far, by stream */
+	bool               streamed;
+	bool               anew; /* a CREATE, in held: to be routed once more when the session is gone */
+	enum on_timeout    on_timeout;
+	struct packet      held;       /* not yet sent to a worker; EXEC, after a timeout: the reply */
+	struct packet      sent;       /* EXEC: to be sent once more, should no init have heard of it */
+	struct attachment *attachment; /* owned; PROCESS_ATTACH only */
 };
 
 TAILQ_HEAD(requests, request);
@@ -35,6 +42,9 @@ struct request *request_find(const struct requests *, uint64_t conn, uint64_t id
 struct request *request_by_exec(const struct requests *, uint64_t exec);
 size_t          requests_count(const struct requests *, enum msg_type);
 
+/* Of those the ones in a worker's hands. */
+size_t requests_sent(const struct requests *, enum msg_type);
+
 /* Those that a worker has or shall get, commands not counted. */
 size_t requests_forwarded(const struct requests *);
 
@@ -45,7 +55,10 @@ void request_fail(struct requests *, struct request *, struct gateway *, const s
 void requests_reply_all(struct requests *, enum msg_type, struct gateway *, enum msg_type result, const void *body);
 void requests_fail_all(struct requests *, enum msg_type, struct gateway *, const struct err *);
 
-/* All that was forwarded, or of that only what a worker had in its hands. */
+/* Attachments whose client is gone; nobody is told. */
+void requests_drop_deaf(struct requests *);
+
+/* All that was forwarded, or of that only what a worker had in its hands and the next cannot go on with. */
 void requests_fail_forwarded(struct requests *, struct gateway *, const struct err *);
 void requests_fail_sent(struct requests *, struct gateway *, const struct err *);
 

@@ -1,5 +1,7 @@
 #include "session_impl.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "gateway.h"
@@ -65,6 +67,7 @@ session_info(const struct session *s)
 		.paused = s->paused,
 		.running = requests_count(&s->pending, MSG_EXEC),
 		.execs = s->execs,
+		.processes = s->processes,
 		.worker_pid = s->child == NULL ? 0 : (uint64_t)child_pid(s->child),
 		.init_pid = s->init_pid,
 		.worker_restarts = s->worker_restarts,
@@ -153,7 +156,6 @@ on_forward(struct session *s, const struct msg *m, struct err *e)
 	if ((r = request_add(&s->pending, m)) == NULL)
 		return err_set(e, E_SYS, "no memory for a request");
 	r->exec = house_next_id(s->house);
-	r->streamed = m->type == MSG_PROCESS_ATTACH;
 	int sent = s->state == STATE_READY ? link_send(child_link(s->child), m->type, r->exec, 0, m->body, e)
 					   : msg_encode(&r->held, m->type, r->exec, 0, m->body, e);
 	if (sent == -1) {
@@ -204,6 +206,42 @@ fail_anew(struct session *s)
 	}
 }
 
+/* Whether it replaces one only the worker knows: when all places are taken, nothing else may start. */
+static int
+on_process_start(struct session *s, const struct msg *m, struct err *e)
+{
+	struct msg_process_start start = *(const struct msg_process_start *)m->body;
+	struct msg               changed = *m;
+	struct house            *h = s->house;
+
+	start.capacity = h->processes + h->starting >= h->config->max_processes ? h->config->max_processes : 0;
+	changed.body = &start;
+	if (on_forward(s, &changed, e) == -1)
+		return -1;
+	h->starting++;
+	return 0;
+}
+
+static int
+on_process_attach(struct session *s, const struct msg *m, struct err *e)
+{
+	const struct msg_process_attach *a = m->body;
+	struct attachment               *kept = calloc(1, sizeof(*kept));
+
+	if (kept == NULL)
+		return err_set(e, E_SYS, "no memory for a request");
+	*kept = (struct attachment){ .offset = a->stdout_offset, .window = a->window };
+	snprintf(kept->process, sizeof(kept->process), "%s", *a->process != '\0' ? a->process : "default");
+	if (on_forward(s, m, e) == -1) {
+		free(kept);
+		return -1;
+	}
+	struct request *r = TAILQ_LAST(&s->pending, requests);
+	r->attachment = kept;
+	r->streamed = true;
+	return 0;
+}
+
 /*
  * From here on the session counts as paused, so that nothing is sent behind the worker's
  * freezing; a pause that fails is taken back.
@@ -242,6 +280,18 @@ cancel_held(struct session *s, struct request *r)
 	request_fail(&s->pending, r, s->house->gateway, &why);
 }
 
+/* The process goes on. */
+static void
+cancel_attachment(struct session *s, struct request *r)
+{
+	struct err why, ignored;
+
+	if (s->child != NULL && r->held.bytes.len == 0)
+		link_send(child_link(s->child), MSG_DETACH, 0, 0, &(struct msg_detach){ .call = r->exec }, &ignored);
+	err_set(&why, E_STATE, "detached from process %s", r->attachment->process);
+	request_fail(&s->pending, r, s->house->gateway, &why);
+}
+
 static int
 on_cancel(struct session *s, const struct msg *m, struct err *e)
 {
@@ -249,6 +299,11 @@ on_cancel(struct session *s, const struct msg *m, struct err *e)
 	struct msg_cancel c = { .call = r->exec };
 	struct msg_done   done;
 
+	if (r->attachment != NULL) {
+		cancel_attachment(s, r);
+		gateway_reply(s->house->gateway, MSG_DONE, m->conn, m->id, &done);
+		return 0;
+	}
 	if (r->type != MSG_EXEC)
 		return err_set(e, E_NOTFOUND, "request %lu is not a running command", r->id);
 	if (r->held.bytes.len > 0)
@@ -291,12 +346,12 @@ static const struct {
 	[MSG_OUTPUT_ACK] = { on_output_ack, ALIVE },
 	[MSG_PAUSE] = { on_pause, ALIVE },
 	[MSG_UNPAUSE] = { on_forward, ALIVE },
-	[MSG_PROCESS_START] = { on_forward, ALIVE, true },
+	[MSG_PROCESS_START] = { on_process_start, ALIVE, true },
 	[MSG_PROCESS_GET] = { on_forward, ALIVE },
 	[MSG_PROCESS_LIST] = { on_forward, ALIVE },
 	[MSG_PROCESS_STOP] = { on_forward, ALIVE },
 	[MSG_PROCESS_WRITE] = { on_forward, ALIVE, true },
-	[MSG_PROCESS_ATTACH] = { on_forward, ALIVE },
+	[MSG_PROCESS_ATTACH] = { on_process_attach, ALIVE },
 	[MSG_FILE_STAT] = { on_forward, ALIVE, true },
 	[MSG_FILE_LIST] = { on_forward, ALIVE, true },
 	[MSG_FILE_MKDIR] = { on_forward, ALIVE, true },

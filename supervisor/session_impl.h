@@ -34,6 +34,7 @@ struct session {
 	uint32_t           uid_base;
 	uint64_t           created_ms, last_used_ms;
 	uint64_t           init_pid, build_us, execs, worker_restarts;
+	uint64_t           processes;                     /* managed ones that live, as its worker told last */
 	struct msg_cgroups cgroups;                       /* where its cgroups are */
 	char              *cgroup_paths[SESSION_CGROUPS]; /* owned; of an adopted one, for the above */
 	bool               anew;                          /* CLOSING to be made once more: creates wait for that */
@@ -71,5 +72,8 @@ void session_start_soon(struct session *);
 void session_fail(struct session *, const struct err *);
 
 void session_remove_dir(const struct session *);
+
+/* So many of its managed processes live now. */
+void session_set_processes(struct session *, uint64_t live);
 
 #endif

@@ -34,7 +34,7 @@ session_touch(struct session *s)
 	s->last_used_ms = session_now_ms();
 	ev_timer_stop(s->house->loop, &s->idle);
 	if (s->state != STATE_READY || s->spare || s->paused || s->spec.persistent || s->spec.idle_sec == 0 ||
-	    !TAILQ_EMPTY(&s->pending))
+	    s->processes > 0 || !TAILQ_EMPTY(&s->pending))
 		return;
 	ev_timer_set(&s->idle, (double)s->spec.idle_sec, 0.);
 	ev_timer_start(s->house->loop, &s->idle);
@@ -89,6 +89,27 @@ resume_list(const struct session *s, struct msg_resume *list)
 	return n;
 }
 
+/* And of the attachments. */
+static size_t
+follower_list(const struct session *s, struct msg_follower *list)
+{
+	const struct request *r;
+	size_t                n = 0;
+
+	TAILQ_FOREACH (r, &s->pending, next) {
+		if (r->attachment == NULL || r->held.bytes.len > 0 || n == LIM_EXECS)
+			continue;
+		uint64_t seen = r->streamed_to[STREAM_STDOUT];
+		list[n++] = (struct msg_follower){
+			.call = r->exec,
+			.process = r->attachment->process,
+			.stdout_offset = seen > 0 ? seen : r->attachment->offset,
+			.window = r->attachment->window,
+		};
+	}
+	return n;
+}
+
 static void
 fill_start(const struct session *s, enum work work, struct msg_worker_start *start)
 {
@@ -116,6 +137,8 @@ fill_start(const struct session *s, enum work work, struct msg_worker_start *sta
 	start->backend = policy_backend(&s->spec, s->house->config);
 	if (work != WORK_SWEEP)
 		start->files = m->files;
+	start->process_retention_sec = s->house->config->process_retention_sec;
+	start->process_retained = s->house->config->process_retained;
 	if (work == WORK_BUILD) {
 		start->templates = s->house->dirs->templates;
 		start->skeleton = s->house->dirs->skeleton;
@@ -129,6 +152,7 @@ session_start_worker(struct session *s, enum work work, struct err *e)
 {
 	struct msg_worker_start start;
 	struct msg_resume       list[LIM_EXECS];
+	struct msg_follower     followers[LIM_EXECS];
 	char                    program[PATH_MAX + 16];
 
 	snprintf(program, sizeof(program), "%s/box-session", s->house->dirs->libexec);
@@ -140,6 +164,9 @@ session_start_worker(struct session *s, enum work work, struct err *e)
 	start.image = image;
 	start.resume.v = list;
 	start.resume.n = work == WORK_ADOPT ? resume_list(s, list) : 0;
+	requests_drop_deaf(&s->pending);
+	start.followers.v = followers;
+	start.followers.n = work == WORK_ADOPT ? follower_list(s, followers) : 0;
 	log_debug(
 	    "session=%lu worker=%d %s", s->id, child_pid(s->child), msg_enum_name(MSG_WORKER_START, "work", (int)work));
 	return link_send(child_link(s->child), MSG_WORKER_START, 0, 0, &start, e);
@@ -225,6 +252,7 @@ finish(struct session *s, uint64_t killed)
 	struct request    *r, *next;
 
 	session_remove_dir(s);
+	session_set_processes(s, 0);
 	log_at(s->spare ? LOG_DEBUG : LOG_INFO, "session=%lu name=%s gone killed=%lu reason=\"%s\"", s->id, s->name,
 	    killed, s->why);
 	requests_reply_all(&s->pending, MSG_DELETE, s->house->gateway, MSG_DELETED, &deleted);
@@ -253,6 +281,7 @@ fail_work(struct session *s, const struct err *why)
 	s->house->running -= requests_count(&s->pending, MSG_EXEC);
 	requests_fail_all(&s->pending, MSG_EXEC, s->house->gateway, why);
 	requests_fail_all(&s->pending, MSG_CREATE, s->house->gateway, why);
+	s->house->starting -= requests_count(&s->pending, MSG_PROCESS_START);
 	requests_fail_forwarded(&s->pending, s->house->gateway, why);
 }
 
@@ -317,6 +346,7 @@ send_held(struct session *s)
 	struct request *r;
 	struct err      e = { 0 };
 
+	requests_drop_deaf(&s->pending);
 	TAILQ_FOREACH (r, &s->pending, next)
 		if (r->exec != 0 && r->type != MSG_NONE && r->held.bytes.len > 0)
 			link_send_packet(child_link(s->child), &r->held, &e);
@@ -410,6 +440,20 @@ on_output(struct session *s, struct msg *m)
 	gateway_notice(s->house->gateway, MSG_OUTPUT, r->conn, &o);
 }
 
+void
+session_set_processes(struct session *s, uint64_t live)
+{
+	s->house->processes += live - s->processes;
+	s->processes = live;
+}
+
+static void
+on_process_count(struct session *s, struct msg *m)
+{
+	session_set_processes(s, ((const struct msg_process_count *)m->body)->live);
+	session_touch(s);
+}
+
 /* The client asked that a timeout end the session: its reply comes after that. */
 static void
 drop_after_timeout(struct session *s, struct request *r, const struct msg_exec_result *result)
@@ -457,7 +501,7 @@ on_exec_reply(struct session *s, struct request *r, struct msg *m)
 	log_debug("session=%lu exec=%lu ended cause=%s code=%ld signal=%lu killed=%lu us=%lu", s->id, r->exec,
 	    msg_enum_name(MSG_EXEC_RESULT, "cause", (int)result->cause), result->exit_code, result->signal,
 	    result->killed, result->duration_us);
-	if (result->cause == CAUSE_TIMEOUT && r->on_timeout == ON_TIMEOUT_DROP) {
+	if (result->cause == CAUSE_TIMEOUT && r->on_timeout == ON_TIMEOUT_DROP && s->processes == 0) {
 		drop_after_timeout(s, r, result);
 		return;
 	}
@@ -478,6 +522,7 @@ on_forward_reply(struct session *s, struct request *r, struct msg *m)
 	enum msg_type result = msg_def(r->type)->result;
 	struct err    e = { 0 };
 
+	s->house->starting -= r->type == MSG_PROCESS_START;
 	if (r->type == MSG_PAUSE || (r->type == MSG_UNPAUSE && !m->failed))
 		s->paused = (r->type == MSG_PAUSE && !m->failed) || others_pause(s, r);
 	if (m->failed || msg_expect(m, result, &e) == -1)
@@ -552,6 +597,8 @@ on_worker_msg(void *arg, struct msg *m)
 		on_worker_failed(s, m);
 	else if (m->type == MSG_OUTPUT)
 		on_output(s, m);
+	else if (m->type == MSG_PROCESS_COUNT)
+		on_process_count(s, m);
 }
 
 static void
@@ -571,6 +618,7 @@ on_worker_gone(void *arg, int status)
 		return;
 	}
 	err_set(&e, E_CRASH, "the session's worker died under the request; it may have been done or not");
+	s->house->starting -= requests_sent(&s->pending, MSG_PROCESS_START);
 	requests_fail_sent(&s->pending, s->house->gateway, &e);
 	if (s->state == STATE_READY) {
 		s->state = STATE_RESTARTING;

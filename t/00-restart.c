@@ -1,5 +1,5 @@
 /* When a crashed worker is started again, and when it is given up. */
-#include "supervisor/restart.h"
+#include "restart.h"
 #include "tap.h"
 
 static const struct restart_policy policy = { .first_sec = 0.1, .most_sec = 5, .window_sec = 30, .limit = 5 };

@@ -1,1 +1,1 @@
-00-restart_EXTRA := supervisor/restart
+00-restart_EXTRA := proto/restart

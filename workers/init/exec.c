@@ -8,7 +8,8 @@
  * shut; nothing is lost for being in a hurry.
  *
  * KILLING ends when the foreground process is reaped and no live process of the
- * tree is left.
+ * tree is left.  A managed process goes through it however it ended: what it leaves
+ * behind would stand in the way of the next one, and be nobody's.
  *
  * From ENDED on the result does not change and is sent to each master that comes,
  * until one says that it has been passed on.
@@ -50,8 +51,8 @@ encode_output(struct exec *x, enum stream which, struct packet *out, struct err 
 	return 1;
 }
 
-static void
-fill_result(const struct exec *x, struct msg_exec_result *r)
+void
+exec_result(const struct exec *x, struct msg_exec_result *r)
 {
 	const struct buf *out = &x->streams[STREAM_STDOUT].kept, *err = &x->streams[STREAM_STDERR].kept;
 
@@ -74,7 +75,7 @@ encode_result(struct exec *x, struct packet *out, struct err *e)
 {
 	struct msg_exec_result r;
 
-	fill_result(x, &r);
+	exec_result(x, &r);
 	if (msg_encode_reply(out, MSG_EXEC_RESULT, x->id, 0, &r, e) == -1) {
 		packet_clear(out);
 		r.stdout = r.stderr = blob_of(NULL, 0);
@@ -92,6 +93,8 @@ exec_next(struct exec *x, struct packet *out, struct err *e)
 {
 	const void *bytes;
 
+	if (x->in.settled)
+		return managed_next(x, out, e);
 	for (int i = 0; i < 2; i++)
 		if (pump_peek(&x->streams[i], &bytes) > 0)
 			return encode_output(x, (enum stream)i, out, e);
@@ -109,6 +112,8 @@ end(struct exec *x)
 	x->wake_ns = NEVER;
 	x->reply_due = true;
 	tree_clear(&x->tree);
+	if (x->managed)
+		feed_close(&x->in, "it has ended");
 	for (int i = 0; i < 2; i++) {
 		x->bytes[i] = x->streams[i].total;
 		pump_stop(&x->streams[i]);
@@ -166,11 +171,14 @@ on_stderr_moved(struct pump *p)
 	on_moved((struct exec *)((char *)p - offsetof(struct exec, streams[STREAM_STDERR])));
 }
 
+static void kill_on(struct exec *);
+
 void
 exec_exited(struct exec *x, int status)
 {
 	x->pid = 0;
 	x->status = status;
+	x->ended_ms = now_epoch_ms();
 	x->duration_us = (uint64_t)(now_ns() - x->started_ns) / 1000;
 	if (x->state == EXEC_KILLING) {
 		exec_tick(x);
@@ -178,7 +186,11 @@ exec_exited(struct exec *x, int status)
 	}
 	x->cause = WIFSIGNALED(status) ? CAUSE_SIGNAL : CAUSE_EXIT;
 	x->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-	drain(x);
+	if (x->managed) {
+		x->state = EXEC_KILLING;
+		kill_on(x);
+	} else
+		drain(x);
 }
 
 static void
@@ -226,7 +238,7 @@ void
 exec_tick(struct exec *x)
 {
 	if (x->state == EXEC_RUNNING)
-		exec_kill(x, CAUSE_TIMEOUT);
+		exec_kill(x, x->terminated ? CAUSE_CANCELLED : CAUSE_TIMEOUT);
 	else if (x->state == EXEC_KILLING)
 		kill_on(x);
 }
@@ -236,11 +248,12 @@ exec_tick(struct exec *x)
 static int
 open_streams(struct exec *x, struct loop *l, const struct msg_spawn *m, int theirs[2], struct err *e)
 {
-	enum pump_mode mode = m->window > 0 ? PUMP_STREAM : PUMP_KEEP;
+	enum pump_mode mode = m->managed ? PUMP_RING : m->window > 0 ? PUMP_STREAM : PUMP_KEEP;
 	uint64_t       limit = m->window > 0 ? m->window : m->keep_bytes;
+	uint64_t       limits[2] = { m->managed ? m->ring_bytes : limit, m->managed ? LIM_PREVIEW : limit };
 
 	for (int i = 0; i < 2; i++)
-		if (pump_open(&x->streams[i], l, mode, limit, &theirs[i], e) == -1)
+		if (pump_open(&x->streams[i], l, mode, limits[i], &theirs[i], e) == -1)
 			return -1;
 	x->streams[STREAM_STDOUT].moved = on_stdout_moved;
 	x->streams[STREAM_STDERR].moved = on_stderr_moved;
@@ -251,9 +264,11 @@ static int
 start(struct exec *x, struct loop *l, const struct spawner *by, const struct msg_spawn *m, struct spawn_failure *f)
 {
 	static const char *const no_env[] = { NULL };
-	AUTO_FD int              out = -1, err = -1;
+	AUTO_FD int              in = -1, out = -1, err = -1;
 	int                      theirs[2] = { -1, -1 };
 
+	if (m->managed && managed_start(x, l, m, &in, &f->why) == -1)
+		return -1;
 	int r = open_streams(x, l, m, theirs, &f->why);
 	out = theirs[0];
 	err = theirs[1];
@@ -263,7 +278,7 @@ start(struct exec *x, struct loop *l, const struct spawner *by, const struct msg
 		.argv = m->argv.v,
 		.env = m->env.n > 0 ? m->env.v : no_env,
 		.workdir = m->workdir,
-		.in = m->stdin,
+		.in = m->managed ? in : m->stdin,
 		.out = out,
 		.err = err,
 		.program = m->program,
@@ -281,14 +296,15 @@ end_unstarted(struct exec *x, const struct spawn_failure *f)
 	x->cause = f->cause;
 	x->exit_code = f->exit_code;
 	x->error = strdup(f->why.text);
+	x->ended_ms = now_epoch_ms();
 	for (int i = 0; i < 2; i++)
-		pump_clear(&x->streams[i]);
+		loop_close(x->streams[i].loop, &x->streams[i].source); /* a ring may hold what was before */
 	end(x);
 }
 
 struct exec *
-exec_open(
-    uint64_t id, struct loop *l, const struct spawner *by, struct msg *msg, struct exec_lists *lists, struct err *e)
+exec_open(uint64_t id, struct loop *l, const struct spawner *by, struct msg *msg, struct exec_lists *lists,
+    struct exec *before, struct err *e)
 {
 	const struct msg_spawn *m = msg->body;
 	struct spawn_failure    f = { .cause = CAUSE_SPAWN, .exit_code = 126 };
@@ -300,12 +316,15 @@ exec_open(
 	}
 	x->id = id;
 	x->lists = lists;
-	x->streamed = m->window > 0;
+	x->managed = m->managed;
+	x->streamed = m->window > 0 && !m->managed;
 	x->slot = m->slot;
 	TAILQ_INSERT_TAIL(&lists->known, x, link);
 	x->exit_code = -1;
-	x->streams[0].source.fd = x->streams[1].source.fd = -1;
+	x->streams[0].source.fd = x->streams[1].source.fd = x->in.source.fd = -1;
 	tree_init(&x->tree);
+	if (before != NULL)
+		managed_inherit(x, before);
 	x->tree.cgroup = msg_take_fd(msg, m->cgroup);
 	x->started_ns = now_ns();
 	x->wake_ns = m->timeout_ms > 0 ? x->started_ns + (int64_t)m->timeout_ms * MS_NS : NEVER;
@@ -339,6 +358,7 @@ exec_release(struct exec *x)
 	x->queued = false;
 	pump_forget(&x->streams[0]);
 	pump_forget(&x->streams[1]);
+	buf_clear(&x->about);
 	free(x->error);
 	x->error = NULL;
 	gone_when_closed(x);
@@ -350,6 +370,8 @@ exec_free(struct exec *x)
 	tree_clear(&x->tree);
 	pump_clear(&x->streams[0]);
 	pump_clear(&x->streams[1]);
+	feed_clear(&x->in);
+	buf_clear(&x->about);
 	free(x->error);
 	free(x);
 }

@@ -7,6 +7,7 @@
 
 #include <sys/queue.h>
 
+#include "feed.h"
 #include "msg.h"
 #include "pump.h"
 #include "spawn.h"
@@ -44,11 +45,19 @@ struct exec {
 	struct pump     streams[2]; /* by enum stream */
 	bool            streamed;
 	bool            detached; /* streamed, but nobody listens */
-	pid_t           pid;      /* 0 once reaped */
-	int             status;   /* as waitpid says it */
+	bool            managed;
+	pid_t           pid;    /* 0 once reaped */
+	int             status; /* as waitpid says it */
 	int64_t         started_ns;
 	int64_t         wake_ns;   /* when exec_tick is due */
 	bool            reply_due; /* the current master has not been told the result */
+
+	/* managed */
+	struct feed in;
+	struct buf  about;      /* owned; for the next master */
+	bool        terminated; /* told to end; wake_ns is the end of its grace */
+	uint64_t    started_ms; /* since the epoch */
+	uint64_t    ended_ms;
 
 	/* the result */
 	enum cause cause;
@@ -60,10 +69,11 @@ struct exec {
 
 /*
  * Start a command.  A command that could not be started is one that has ended:
- * the result says so.  NULL only when there is no memory for the record.
+ * the result says so.  NULL only when there is no memory for the record.  It goes
+ * on with the output of `before`, if that is not NULL.
  */
-struct exec *exec_open(
-    uint64_t id, struct loop *, const struct spawner *, struct msg *, struct exec_lists *, struct err *);
+struct exec *exec_open(uint64_t id, struct loop *, const struct spawner *, struct msg *, struct exec_lists *,
+    struct exec                *before, struct err *);
 
 /* Its foreground process has been reaped. */
 void exec_exited(struct exec *, int status);
@@ -82,6 +92,28 @@ void exec_touch(struct exec *);
 
 /* The next message for the master: 1 encoded, 0 none, -1 not now. */
 int exec_next(struct exec *, struct packet *, struct err *);
+
+/* The result as it stands, borrowing from the exec. */
+void exec_result(const struct exec *, struct msg_exec_result *);
+
+/* ---- managed.c ---- */
+
+/* Its pipe, and what stays of the one it continues. */
+int  managed_start(struct exec *, struct loop *, const struct msg_spawn *, int *theirs, struct err *);
+void managed_inherit(struct exec *, struct exec *before);
+
+int managed_remember(struct exec *, const struct blob *, struct err *);
+int managed_feed(struct exec *, uint64_t request, const struct msg_feed *, struct err *);
+int managed_follow(struct exec *, const struct msg_follow *, struct msg_followed *, struct err *);
+int managed_terminate(struct exec *, uint64_t grace_ms, struct err *);
+
+/* bytes: what *out borrows besides the exec; to be cleared. */
+void managed_look(const struct exec *, const struct msg_look *, struct msg_managed *out, struct buf bytes[2]);
+
+/* An answer that is due for its standard input: 1 encoded, 0 none, -1 not now. */
+int managed_next(struct exec *, struct packet *, struct err *);
+
+uint64_t now_epoch_ms(void);
 
 /* Let go of the result and its bytes.  What still holds its pipes is served on, unlisted. */
 void exec_release(struct exec *);

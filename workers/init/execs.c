@@ -43,7 +43,7 @@ execs_open(struct loop *l, const struct spawner *by, bool marks, struct err *e)
 }
 
 static struct exec *
-find(struct execs *s, uint64_t id, struct err *e)
+find(const struct execs *s, uint64_t id, struct err *e)
 {
 	struct exec *x;
 
@@ -52,6 +52,18 @@ find(struct execs *s, uint64_t id, struct err *e)
 			return x;
 	err_set(e, E_NOTFOUND, "there is no command %lu", id);
 	return NULL;
+}
+
+static struct exec *
+find_managed(const struct execs *s, uint64_t id, struct err *e)
+{
+	struct exec *x = find(s, id, e);
+
+	if (x != NULL && !x->managed) {
+		err_set(e, E_STATE, "command %lu is not a managed process", id);
+		return NULL;
+	}
+	return x;
 }
 
 /* ---- what a master asks ------------------------------------------------------------ */
@@ -67,10 +79,18 @@ execs_spawn(struct execs *s, struct msg *m, struct err *e)
 		return err_set(e, E_CAPACITY, "%zu commands are running or not released", s->known);
 	if (body->cgroup == -1 && !s->marks)
 		return err_set(e, E_INVALID, "a command needs its cgroup here");
-	struct exec *x = exec_open(m->id, s->loop, s->spawner, m, &s->lists, e);
+	struct exec *before = NULL;
+	if (body->continues != 0 && (before = find_managed(s, body->continues, e)) == NULL)
+		return -1;
+	if (before != NULL && before->state != EXEC_ENDED)
+		return err_set(e, E_STATE, "command %lu has not ended", before->id);
+	struct exec *x = exec_open(m->id, s->loop, s->spawner, m, &s->lists, before, e);
 	if (x == NULL)
 		return -1;
-	s->known++;
+	if (before != NULL)
+		exec_release(before);
+	else
+		s->known++;
 	if (x->wake_ns < s->wake_ns)
 		s->wake_ns = x->wake_ns;
 	return 0;
@@ -98,6 +118,8 @@ execs_ack(struct execs *s, const struct msg_output_ack *m, struct err *e)
 	if (x == NULL)
 		return -1;
 	pump_ack(&x->streams[m->stream], m->offset);
+	if (x->managed)
+		exec_touch(x); /* a ring may hold more than the window let out */
 	return 0;
 }
 
@@ -108,7 +130,57 @@ execs_detach(struct execs *s, uint64_t id, struct err *e)
 
 	if (x == NULL)
 		return -1;
-	exec_detach(x);
+	if (x->managed)
+		pump_unfollow(&x->streams[STREAM_STDOUT]);
+	else
+		exec_detach(x);
+	return 0;
+}
+
+int
+execs_look(const struct execs *s, const struct msg_look *m, struct msg_managed *out, struct buf bytes[2], struct err *e)
+{
+	struct exec *x = find_managed(s, m->exec, e);
+
+	if (x == NULL)
+		return -1;
+	managed_look(x, m, out, bytes);
+	return 0;
+}
+
+int
+execs_remember(struct execs *s, const struct msg_remember *m, struct err *e)
+{
+	struct exec *x = find_managed(s, m->exec, e);
+
+	return x == NULL ? -1 : managed_remember(x, &m->about, e);
+}
+
+int
+execs_feed(struct execs *s, uint64_t request, const struct msg_feed *m, struct err *e)
+{
+	struct exec *x = find_managed(s, m->exec, e);
+
+	return x == NULL ? -1 : managed_feed(x, request, m, e);
+}
+
+int
+execs_follow(struct execs *s, const struct msg_follow *m, struct msg_followed *out, struct err *e)
+{
+	struct exec *x = find_managed(s, m->exec, e);
+
+	return x == NULL ? -1 : managed_follow(x, m, out, e);
+}
+
+int
+execs_terminate(struct execs *s, const struct msg_terminate *m, struct err *e)
+{
+	struct exec *x = find_managed(s, m->exec, e);
+
+	if (x == NULL || managed_terminate(x, m->grace_ms, e) == -1)
+		return -1;
+	if (x->wake_ns < s->wake_ns)
+		s->wake_ns = x->wake_ns;
 	return 0;
 }
 
@@ -135,15 +207,20 @@ resume_of(const struct msg_attach *m, uint64_t id)
 	return NULL;
 }
 
+/*
+ * A managed process is left as it is: what its follower had not acknowledged is held until the
+ * new master has looked, and follows or detaches.
+ */
 static void
 resume(struct exec *x, const struct msg_resume *from)
 {
 	if (x->streamed && !x->detached && (from == NULL || !from->wanted))
 		exec_detach(x);
-	if (from != NULL) {
+	if (from != NULL && !x->managed) {
 		pump_rewind(&x->streams[STREAM_STDOUT], from->stdout_offset);
 		pump_rewind(&x->streams[STREAM_STDERR], from->stderr_offset);
 	}
+	feed_forget_request(&x->in);
 	x->reply_due = true;
 	exec_touch(x);
 }
@@ -164,6 +241,7 @@ execs_attach(struct execs *s, const struct msg_attach *m, struct msg_attached *o
 			.stdout_offset = x->streams[STREAM_STDOUT].total,
 			.stderr_offset = x->streams[STREAM_STDERR].total,
 			.wanted = !x->detached,
+			.managed = x->managed,
 			.slot = x->slot,
 		};
 	}

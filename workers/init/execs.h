@@ -20,6 +20,14 @@ int execs_ack(struct execs *, const struct msg_output_ack *, struct err *);
 int execs_detach(struct execs *, uint64_t id, struct err *);
 int execs_release(struct execs *, uint64_t id, struct err *);
 
+/* Of managed processes.  bytes: what *out borrows besides the process; to be cleared. */
+int execs_look(
+    const struct execs *, const struct msg_look *, struct msg_managed *out, struct buf bytes[2], struct err *);
+int execs_remember(struct execs *, const struct msg_remember *, struct err *);
+int execs_feed(struct execs *, uint64_t request, const struct msg_feed *, struct err *);
+int execs_follow(struct execs *, const struct msg_follow *, struct msg_followed *out, struct err *);
+int execs_terminate(struct execs *, const struct msg_terminate *, struct err *);
+
 /* Go on for another master from where it says; out->execs.v is to be freed. */
 int execs_attach(struct execs *, const struct msg_attach *, struct msg_attached *out, struct err *);
 

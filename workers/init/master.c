@@ -177,6 +177,52 @@ on_release(struct master *m, struct msg *msg, struct err *e)
 }
 
 static int
+on_look(struct master *m, struct msg *msg, struct err *e)
+{
+	struct buf         bytes[2] = { { 0 }, { 0 } };
+	struct msg_managed found;
+
+	if (execs_look(m->execs, msg->body, &found, bytes, e) == -1)
+		return -1;
+	answer(m, MSG_MANAGED, msg->id, &found);
+	buf_clear(&bytes[0]);
+	buf_clear(&bytes[1]);
+	return 0;
+}
+
+static int
+on_remember(struct master *m, struct msg *msg, struct err *e)
+{
+	return execs_remember(m->execs, msg->body, e);
+}
+
+static int
+on_feed(struct master *m, struct msg *msg, struct err *e)
+{
+	return execs_feed(m->execs, msg->id, msg->body, e); /* answered when the bytes are in the pipe */
+}
+
+static int
+on_follow(struct master *m, struct msg *msg, struct err *e)
+{
+	struct msg_followed from;
+
+	if (execs_follow(m->execs, msg->body, &from, e) == -1)
+		return -1;
+	answer(m, MSG_FOLLOWED, msg->id, &from);
+	return 0;
+}
+
+static int
+on_terminate(struct master *m, struct msg *msg, struct err *e)
+{
+	if (execs_terminate(m->execs, msg->body, e) == -1)
+		return -1;
+	answer(m, MSG_DONE, msg->id, &(struct msg_done){});
+	return 0;
+}
+
+static int
 on_ping(struct master *m, struct msg *msg, struct err *e)
 {
 	struct msg_pong pong = { .version = BOXD_VERSION };
@@ -194,6 +240,11 @@ static int (*const on[MSG__COUNT])(struct master *, struct msg *, struct err *) 
 	[MSG_OUTPUT_ACK] = on_output_ack,
 	[MSG_DETACH] = on_detach,
 	[MSG_RELEASE] = on_release,
+	[MSG_LOOK] = on_look,
+	[MSG_REMEMBER] = on_remember,
+	[MSG_FEED] = on_feed,
+	[MSG_FOLLOW] = on_follow,
+	[MSG_TERMINATE] = on_terminate,
 };
 
 /*

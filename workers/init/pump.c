@@ -7,6 +7,11 @@
  * carry.  An acknowledgement frees from the front without moving what is behind
  * it, and a quiet stream holds nothing.
  *
+ * A ring is the same list: it lets go of its oldest chunk when all behind that is
+ * still a ring's worth.  Without a follower it never makes its writer wait; with one
+ * it drops nothing the follower has not acknowledged, and what was acknowledged
+ * stays to be read again.
+ *
  * Bytes that nobody will see are spliced to /dev/null (our own descriptor 1)
  * and never copied to user space.
  */
@@ -35,14 +40,30 @@ struct chunk {
 	char          data[CHUNK];
 };
 
+/*
+ * Bytes that a stream or a ring may take in now.  What a process left in its pipe at its end
+ * is taken into the ring whoever follows: its end must not wait for a reader.
+ */
+static size_t
+room_of(const struct pump *p)
+{
+	uint64_t waiting = p->end - p->base, most = p->limit;
+
+	if (p->mode == PUMP_RING)
+		waiting = p->followed && p->settle == UINT64_MAX ? p->end - p->acked : 0;
+	if (p->mode == PUMP_RING && most < p->window) /* a follower may let a whole window come before it says a word */
+		most = p->window;
+	return waiting < most ? (size_t)(most - waiting) : 0;
+}
+
 static void
 pump_watch(struct pump *p)
 {
-	bool       full = p->mode == PUMP_STREAM && p->end - p->base >= p->limit;
+	bool       bounded = p->mode == PUMP_STREAM || p->mode == PUMP_RING;
 	struct err e;
 
 	if (p->source.fd != -1)
-		loop_watch(p->loop, &p->source, full ? 0 : EPOLLIN, &e);
+		loop_watch(p->loop, &p->source, bounded && room_of(p) == 0 ? 0 : EPOLLIN, &e);
 }
 
 /* ---- taking in: each returns what read() would -------------------------- */
@@ -77,11 +98,40 @@ take_kept(struct pump *p)
 }
 
 static struct chunk *
+chunk_pop(struct pump *p)
+{
+	struct chunk *c = p->first;
+
+	p->first = c->next;
+	if (p->first == NULL)
+		p->last = NULL;
+	return c;
+}
+
+/* A ring's oldest chunk serves again as its newest, when it is not needed where it is or there is no other. */
+static struct chunk *
+chunk_make(struct pump *p)
+{
+	struct chunk *oldest = p->mode == PUMP_RING ? p->first : NULL, *c = NULL;
+	uint64_t      next = oldest != NULL ? oldest->at + oldest->len : 0;
+
+	if (oldest != NULL && p->followed && next > p->acked)
+		oldest = NULL;
+	if (oldest == NULL || p->end - next < p->limit)
+		c = malloc(sizeof(*c));
+	if (c == NULL && oldest != NULL) {
+		c = chunk_pop(p);
+		p->base = next;
+	}
+	return c;
+}
+
+static struct chunk *
 chunk_with_room(struct pump *p)
 {
 	if (p->last != NULL && p->last->len < CHUNK)
 		return p->last;
-	struct chunk *c = malloc(sizeof(*c));
+	struct chunk *c = chunk_make(p);
 	if (c == NULL)
 		return NULL;
 	c->next = NULL;
@@ -98,7 +148,7 @@ chunk_with_room(struct pump *p)
 static ssize_t
 take_streamed(struct pump *p)
 {
-	size_t room = p->limit - (p->end - p->base);
+	size_t room = room_of(p);
 
 	if (room == 0) {
 		errno = EAGAIN;
@@ -124,6 +174,7 @@ take(struct pump *p)
 	case PUMP_KEEP:
 		return take_kept(p);
 	case PUMP_STREAM:
+	case PUMP_RING:
 		return take_streamed(p);
 	case PUMP_DROP:
 		break;
@@ -172,6 +223,7 @@ pump_open(struct pump *p, struct loop *l, enum pump_mode mode, uint64_t limit, i
 	p->source = (struct source){ .fd = ends[0], .ready = on_ready };
 	p->loop = l;
 	p->mode = mode;
+	p->ring = mode == PUMP_RING;
 	p->limit = limit;
 	p->settle = UINT64_MAX;
 	*theirs = ends[1];
@@ -216,13 +268,15 @@ pump_peek(const struct pump *p, const void **bytes)
 {
 	const struct chunk *c = p->first;
 
-	if (p->sent == p->end)
+	if (p->sent == p->end || (p->ring && !p->followed))
 		return 0;
 	while (p->sent >= c->at + c->len)
 		c = c->next;
-	size_t skip = (size_t)(p->sent - c->at);
+	size_t skip = (size_t)(p->sent - c->at), n = c->len - skip;
 	*bytes = c->data + skip;
-	return c->len - skip;
+	if (p->ring && n > p->window - (p->sent - p->acked))
+		n = (size_t)(p->window - (p->sent - p->acked));
+	return n;
 }
 
 void
@@ -234,14 +288,8 @@ pump_advance(struct pump *p, size_t n)
 static void
 free_before(struct pump *p, uint64_t offset)
 {
-	while (p->first != NULL && p->first->at + p->first->len <= offset) {
-		struct chunk *c = p->first;
-
-		p->first = c->next;
-		free(c);
-	}
-	if (p->first == NULL)
-		p->last = NULL;
+	while (p->first != NULL && p->first->at + p->first->len <= offset)
+		free(chunk_pop(p));
 }
 
 void
@@ -249,6 +297,11 @@ pump_ack(struct pump *p, uint64_t offset)
 {
 	if (offset > p->sent) /* nobody can have seen more than that */
 		offset = p->sent;
+	if (p->ring) {
+		p->acked = offset > p->acked ? offset : p->acked;
+		pump_watch(p);
+		return;
+	}
 	if (offset <= p->base)
 		return;
 	p->base = offset;
@@ -264,6 +317,57 @@ pump_rewind(struct pump *p, uint64_t offset)
 	p->sent = offset > p->base ? offset : p->base;
 	pump_ack(p, offset);
 }
+
+/* ---- rings -------------------------------------------------------------------- */
+
+void
+pump_follow(struct pump *p, uint64_t offset, uint64_t window)
+{
+	if (offset > p->end)
+		offset = p->end;
+	p->sent = p->acked = offset > p->base ? offset : p->base;
+	p->window = window;
+	p->followed = true;
+	pump_watch(p);
+}
+
+void
+pump_unfollow(struct pump *p)
+{
+	p->followed = false;
+	pump_watch(p);
+}
+
+void
+pump_inherit(struct pump *p, struct pump *from)
+{
+	p->first = from->first;
+	p->last = from->last;
+	p->base = from->base;
+	p->sent = from->sent;
+	p->end = p->total = from->end;
+	p->ring = from->ring;
+	p->followed = from->followed;
+	p->acked = from->acked;
+	p->window = from->window;
+	from->first = from->last = NULL;
+	from->base = from->sent = from->end;
+}
+
+void
+pump_last(const struct pump *p, size_t n, struct buf *out)
+{
+	uint64_t from = p->end - p->base > n ? p->end - n : p->base;
+
+	for (const struct chunk *c = p->first; c != NULL; c = c->next) {
+		size_t skip = from > c->at ? (size_t)(from - c->at) : 0;
+
+		if (skip < c->len)
+			buf_append(out, c->data + skip, c->len - skip);
+	}
+}
+
+/* ---- letting go ---------------------------------------------------------------- */
 
 void
 pump_detach(struct pump *p)

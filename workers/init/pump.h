@@ -12,6 +12,7 @@
 enum pump_mode {
 	PUMP_KEEP,   /* hold the first limit bytes, count the rest */
 	PUMP_STREAM, /* hold what is not acknowledged, at most limit bytes; then let the writer wait */
+	PUMP_RING,   /* hold the last limit bytes and a little more; the writer waits only for a follower */
 	PUMP_DROP,   /* count only */
 };
 
@@ -25,11 +26,17 @@ struct pump {
 	uint64_t       settle; /* see pump_settle */
 	struct buf     kept;   /* PUMP_KEEP */
 
-	/* PUMP_STREAM: offsets from the start of the stream, base <= sent <= end */
+	/* PUMP_STREAM, PUMP_RING: offsets from the start of the stream, base <= sent <= end */
 	struct chunk *first, *last; /* owned; hold base..end */
-	uint64_t      base;         /* acknowledged up to here */
+	uint64_t      base;         /* acknowledged up to here; ring: the oldest byte held */
 	uint64_t      sent;         /* handed out up to here */
 	uint64_t      end;          /* taken in up to here */
+
+	/* PUMP_RING */
+	bool     ring;     /* it was opened as one; mode changes at its end */
+	bool     followed; /* somebody reads: base <= acked <= sent */
+	uint64_t acked;
+	uint64_t window;
 };
 
 /* Make the pipe and watch our end; *theirs is the command's, owned by the caller. */
@@ -55,6 +62,20 @@ void pump_ack(struct pump *, uint64_t offset);
 
 /* Hand out again from offset on, as far back as is held. */
 void pump_rewind(struct pump *, uint64_t offset);
+
+/*
+ * A ring: hand out from offset on, or from the oldest byte held, at most window bytes
+ * beyond what is acknowledged.  From here on nothing is dropped that is not; a
+ * writer who is a ring, or a window if that is more, ahead waits.  Until pump_unfollow.
+ */
+void pump_follow(struct pump *, uint64_t offset, uint64_t window);
+void pump_unfollow(struct pump *);
+
+/* Go on with what another ring holds, and with its count. */
+void pump_inherit(struct pump *, struct pump *from);
+
+/* Append the last n bytes, as far as they are held. */
+void pump_last(const struct pump *, size_t n, struct buf *);
 
 /* Nobody listens any more: let go of what is held, and only count from here on. */
 void pump_detach(struct pump *);

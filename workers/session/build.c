@@ -188,8 +188,9 @@ build_start(struct worker *w, struct msg *m, struct err *e)
 }
 
 static int
-ready(struct worker *w, const struct msg_attached *found, struct err *e)
+ready(struct worker *w, struct err *e)
 {
+	struct msg_resume       found[LIM_EXECS];
 	struct msg_worker_ready told = {
 		.init_pid = (uint64_t)w->box.pid,
 		.build_us = w->about.build_us,
@@ -197,11 +198,8 @@ ready(struct worker *w, const struct msg_attached *found, struct err *e)
 		.paused = w->about.paused,
 	};
 
-	if (found != NULL) {
-		told.execs.n = found->execs.n;
-		told.execs.v = found->execs.v;
-	}
-
+	told.execs.n = exec_list(w, found, LIM_EXECS);
+	told.execs.v = found;
 	ev_timer_stop(w->loop, &w->deadline);
 	w->state = READY;
 	if (disk_is_watched(&w->disk) && (w->watch = watch_open(w, &w->disk.told, e)) == NULL)
@@ -223,7 +221,7 @@ build_done(struct worker *w, struct err *e)
 	w->about.init_start = process_start(w->box.pid);
 	if (statefile_write(AT_FDCWD, &w->about, e) == -1)
 		return -1;
-	return ready(w, NULL, e);
+	return ready(w, e);
 }
 
 int
@@ -299,6 +297,8 @@ ask_attach(struct worker *w, const struct msg_worker_start *s, struct err *e)
 
 	for (size_t i = 0; i < s->resume.n; i++)
 		exec_resume(w, s->resume.v[i].exec);
+	if (processes_expect(w, s, e) == -1)
+		return -1;
 	return link_send(w->down, MSG_ATTACH, 0, 0, &attach, e);
 }
 
@@ -337,7 +337,16 @@ build_attached(struct worker *w, struct msg *m, struct err *e)
 	files_adopt(w, &known);
 	exec_match(w, &known);
 	pause_adopt(w);
-	return ready(w, &known, e);
+	if (processes_adopt(w, &known, e) == -1)
+		return -1;
+	return build_attached_all(w, e);
+}
+
+/* Ready once every managed process has been looked at. */
+int
+build_attached_all(struct worker *w, struct err *e)
+{
+	return processes_adopted(w) ? ready(w, e) : 0;
 }
 
 int

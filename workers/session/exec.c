@@ -87,7 +87,7 @@ on_due(struct ev_loop *loop, ev_timer *t, int revents)
 	worker_broken(x->worker, &e);
 }
 
-/* A command without a timeout would wait for a hung init for ever; so init is asked now and then. */
+/* A command without a timeout, or a process, would wait for a hung init for ever; so init is asked now and then. */
 static void
 on_pulse(struct ev_loop *loop, ev_timer *t, int revents)
 {
@@ -105,10 +105,12 @@ on_pulse(struct ev_loop *loop, ev_timer *t, int revents)
 	w->asked = link_send(w->down, MSG_PING, PULSE_PING, 0, &(struct msg_ping){}, &e) == 0;
 }
 
-static void
-pulse_start(struct worker *w)
+void
+pulse_update(struct worker *w)
 {
-	if (ev_is_active(&w->pulse))
+	if (LIST_EMPTY(&w->execs) && processes_live(w) == 0)
+		ev_timer_stop(w->loop, &w->pulse);
+	if (ev_is_active(&w->pulse) || (LIST_EMPTY(&w->execs) && processes_live(w) == 0))
 		return;
 	w->asked = false;
 	ev_timer_init(&w->pulse, on_pulse, LIM_PULSE_SEC, LIM_PULSE_SEC);
@@ -130,7 +132,7 @@ exec_add(struct worker *w, uint64_t id, int slot)
 	x->due.data = x;
 	x->before = cgroup_slot_events(&w->cgroup, slot);
 	LIST_INSERT_HEAD(&w->execs, x, next);
-	pulse_start(w);
+	pulse_update(w);
 	return x;
 }
 
@@ -140,8 +142,7 @@ exec_drop(struct worker *w, struct exec *x, bool killed)
 	cgroup_slot_done(&w->cgroup, x->slot, killed);
 	ev_timer_stop(w->loop, &x->due);
 	LIST_REMOVE(x, next);
-	if (LIST_EMPTY(&w->execs))
-		ev_timer_stop(w->loop, &w->pulse);
+	pulse_update(w);
 	kept_clear(&x->kept);
 	free(x->over);
 	free(x);
@@ -158,18 +159,18 @@ is_set(const struct pairs *env, const char *name)
 	return false;
 }
 
-static int
-env_check(const struct pairs *env, struct err *e)
+int
+env_check(const struct pairs *env, const char *field, struct err *e)
 {
 	for (size_t i = 0; i < env->n; i++)
 		if (*env->v[i].name == '\0' || strchr(env->v[i].name, '=') != NULL)
-			return err_set(e, E_INVALID, "exec.env: '%s' is not a variable's name",
+			return err_set(e, E_INVALID, "%s: '%s' is not a variable's name", field,
 			    log_escape(env->v[i].name, strlen(env->v[i].name)));
 	return 0;
 }
 
 /* "NAME=value" strings, back to back in *text; -1 without memory. */
-static int
+int
 env_build(const struct pairs *env, struct buf *text, struct strs *out)
 {
 	size_t       n = 0, at = 0;
@@ -247,7 +248,7 @@ exec_check(const struct msg_exec *x, struct err *e)
 	if (*x->workdir != '\0' && *x->workdir != '/')
 		return err_set(e, E_INVALID, "exec.workdir: '%s' is not an absolute path",
 		    log_escape(x->workdir, strlen(x->workdir)));
-	return env_check(&x->env, e);
+	return env_check(&x->env, "exec.env", e);
 }
 
 int
@@ -475,10 +476,27 @@ exec_match(struct worker *w, const struct msg_attached *a)
 		exec_drop(w, x, true);
 	}
 	for (size_t i = 0; i < a->execs.n; i++) {
+		if (a->execs.v[i].managed)
+			continue;
 		if (exec_find(w, a->execs.v[i].exec) == NULL)
 			exec_resume(w, a->execs.v[i].exec);
 		resume_in(w, exec_find(w, a->execs.v[i].exec), a->execs.v[i].slot);
 	}
+}
+
+size_t
+exec_list(const struct worker *w, struct msg_resume *list, size_t most)
+{
+	const struct exec *x;
+	size_t             n = 0;
+
+	LIST_FOREACH (x, &w->execs, next) {
+		if (n == most)
+			break;
+		msg_defaults(MSG_RESUME, &list[n]);
+		list[n++].exec = x->id;
+	}
+	return n;
 }
 
 void

@@ -76,6 +76,7 @@ teardown_start(struct worker *w, uint64_t request)
 	bool has_helper = files_running(w);
 	exec_fail_all(w, &why);
 	files_fail_all(w, &why);
+	processes_close(w, &why);
 	ev_timer_stop(w->loop, &w->deadline);
 	pause_close(w);
 	w->state = CLOSING;

@@ -44,6 +44,8 @@ on_worker_start(struct worker *w, struct msg *m, struct err *e)
 		.created_ms = s->created_ms,
 	};
 	w->about.disk = w->disk.told;
+	w->process_retention_sec = s->process_retention_sec;
+	w->process_retained = s->process_retained;
 	if (kept_set(&w->spec_kept, MSG_SPEC, &w->about.spec, e) == -1)
 		return -1;
 	return begin[s->work](w, m, e);
@@ -95,19 +97,21 @@ on_exec(struct worker *w, struct msg *m, struct err *e)
 static int
 on_output(struct worker *w, struct msg *m, struct err *e)
 {
-	return exec_output(w, m->body, e);
+	return processes_output(w, m->body) ? 0 : exec_output(w, m->body, e);
 }
 
 static int
 on_output_ack(struct worker *w, struct msg *m, struct err *e)
 {
-	return exec_ack(w, m->body, e);
+	return processes_ack(w, m->body) ? 0 : exec_ack(w, m->body, e);
 }
 
 static int
 on_detach(struct worker *w, struct msg *m, struct err *e)
 {
-	return exec_detach(w, m->body, e);
+	const struct msg_detach *d = m->body;
+
+	return processes_detach(w, d->call) ? 0 : exec_detach(w, d, e);
 }
 
 #define IN(s) (1U << (s))
@@ -134,7 +138,13 @@ static const struct {
 	[MSG_FILE_READ] = { files_request, IN(READY), false },
 	[MSG_FILE_WRITE] = { files_request, IN(READY), false },
 	[MSG_FILE_CLOSE] = { files_request, IN(READY), false },
-	[MSG_OUTPUT] = { on_output, IN(READY), false },
+	[MSG_PROCESS_START] = { processes_start, IN(READY), false },
+	[MSG_PROCESS_GET] = { processes_get, IN(READY), false },
+	[MSG_PROCESS_LIST] = { processes_list, IN(READY), false },
+	[MSG_PROCESS_STOP] = { processes_stop, IN(READY), false },
+	[MSG_PROCESS_WRITE] = { processes_write, IN(READY), false },
+	[MSG_PROCESS_ATTACH] = { processes_attach, IN(READY), false },
+	[MSG_OUTPUT] = { on_output, IN(READY) | IN(ATTACHING), false },
 	[MSG_OUTPUT_ACK] = { on_output_ack, IN(READY), false },
 	[MSG_DETACH] = { on_detach, IN(READY), false },
 	[MSG_CLOSE] = { on_close, IN(BUILDING) | IN(ATTACHING) | IN(READY) | IN(BROKEN), false },
@@ -150,19 +160,34 @@ dispatch(struct worker *w, struct msg *m, struct err *e)
 	return on[m->type].fn(w, m, e);
 }
 
+/* While attaching, results come in between the answers that tell what there is. */
+static int
+on_reply(struct worker *w, struct msg *m, struct err *e)
+{
+	if (m->id == 0 && w->state == ATTACHING)
+		return build_attached(w, m, e);
+	if (w->state != READY && w->state != ATTACHING)
+		return 0;
+	if (m->id == PAUSE_PING && w->state == READY) {
+		pause_init_answered(w);
+		return 0;
+	}
+	if (files_result(w, m))
+		return 0;
+	if (processes_reply(w, m))
+		return w->state == ATTACHING ? build_attached_all(w, e) : 0;
+	exec_result(w, m);
+	return 0;
+}
+
 void
 worker_deliver(struct worker *w, struct msg *m)
 {
 	struct err e = { 0 }, ignored;
 
 	if (m->envelope == ENV_REPLY) { /* only init replies to us */
-		if (m->id == 0 && w->state == ATTACHING) {
-			if (build_attached(w, m, &e) == -1)
-				worker_broken(w, &e);
-		} else if (w->state == READY && m->id == PAUSE_PING)
-			pause_init_answered(w);
-		else if (w->state == READY && !files_result(w, m))
-			exec_result(w, m);
+		if (on_reply(w, m, &e) == -1)
+			worker_broken(w, &e);
 		return;
 	}
 	if (dispatch(w, m, &e) == 0)
@@ -188,6 +213,7 @@ worker_broken(struct worker *w, const struct err *why)
 	pause_close(w);
 	exec_fail_all(w, why);
 	files_fail_all(w, why);
+	processes_close(w, why);
 	link_send(w->up, MSG_WORKER_FAILED, 0, 0, &failed, &e);
 }
 
@@ -236,6 +262,7 @@ worker_close(struct worker *w)
 	exec_fail_all(w, &why);
 	watch_close(&w->watch);
 	files_clear(w);
+	processes_close(w, &why);
 	ev_timer_stop(w->loop, &w->deadline);
 	ev_timer_stop(w->loop, &w->retry);
 	pause_close(w);

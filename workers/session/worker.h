@@ -32,6 +32,7 @@ enum pause_state { RUNNING, ASKED, FREEZING, PAUSED };
 enum { PULSE_PING = 1, PAUSE_PING = 2, QUOTA_KILL = 3 };
 
 struct exec;
+struct processes;
 
 struct worker {
 	struct ev_loop   *loop;
@@ -49,15 +50,17 @@ struct worker {
 	ev_timer          retry;      /* runs while the cgroups will not go */
 	ev_io             init_exit;  /* init's pidfd, runs while there is one */
 	LIST_HEAD(, exec) execs;      /* owned; each ends in exactly one reply */
-	ev_timer         pulse;       /* runs while there are execs: is init alive? */
-	bool             asked;       /* and has not answered yet */
-	enum pause_state pause;
-	uint64_t         pause_id; /* the request to answer when all have stopped */
-	double           pause_until;
-	ev_timer         pause_look; /* runs while ASKED, FREEZING */
-	uint64_t         close_id;   /* the request to answer when all is gone */
-	uint64_t         killed;
-	double           close_until; /* give up removing then */
+	ev_timer          pulse;      /* runs while there are execs or processes: is init alive? */
+	bool              asked;      /* and has not answered yet */
+	enum pause_state  pause;
+	uint64_t          pause_id; /* the request to answer when all have stopped */
+	double            pause_until;
+	ev_timer          pause_look; /* runs while ASKED, FREEZING */
+	uint64_t          close_id;   /* the request to answer when all is gone */
+	uint64_t          killed;
+	double            close_until; /* give up removing then */
+	struct processes *processes;   /* owned; NULL until there was one */
+	uint64_t          process_retention_sec, process_retained;
 
 	struct files files; /* requests for box-files, and itself */
 
@@ -81,6 +84,7 @@ int build_start(struct worker *, struct msg *, struct err *);
 int build_attach(struct worker *, struct msg *, struct err *);
 int build_find_leftovers(struct worker *, struct msg *, struct err *);
 int build_attached(struct worker *, struct msg *, struct err *);
+int build_attached_all(struct worker *, struct err *);
 int build_done(struct worker *, struct err *);
 int build_claim(struct worker *, const struct msg_claim *, struct err *);
 
@@ -103,6 +107,41 @@ bool exec_running(const struct worker *);
 void exec_kill_all(struct worker *, const struct err *why);
 void exec_measured(struct worker *, uint64_t id, const struct err *over);
 void exec_fail_all(struct worker *, const struct err *);
+
+/* Those not ended, by id; how many were listed. */
+size_t exec_list(const struct worker *, struct msg_resume *, size_t most);
+
+/* Init is asked whether it lives while anything depends on it. */
+void pulse_update(struct worker *);
+
+/* The environment of what runs inside: the base and these; see exec.c. */
+int env_check(const struct pairs *, const char *field, struct err *);
+int env_build(const struct pairs *, struct buf *text, struct strs *out);
+
+/* ---- process.c: managed processes ---- */
+int processes_start(struct worker *, struct msg *, struct err *);
+int processes_get(struct worker *, struct msg *, struct err *);
+int processes_list(struct worker *, struct msg *, struct err *);
+int processes_stop(struct worker *, struct msg *, struct err *);
+int processes_write(struct worker *, struct msg *, struct err *);
+int processes_attach(struct worker *, struct msg *, struct err *);
+
+/* From init, or about an attachment; false: it is not a process's. */
+bool processes_reply(struct worker *, struct msg *);
+bool processes_output(struct worker *, const struct msg_output *);
+bool processes_ack(struct worker *, const struct msg_output_ack *);
+bool processes_detach(struct worker *, uint64_t call);
+
+/* Find those of the worker before us again: first who follows them, then what init has. */
+int  processes_expect(struct worker *, const struct msg_worker_start *, struct err *);
+int  processes_adopt(struct worker *, const struct msg_attached *, struct err *);
+bool processes_adopted(const struct worker *);
+
+/* How many have not ended for good. */
+size_t processes_live(const struct worker *);
+
+/* All requests that wait for one are told why, and all are forgotten here; init is not asked to do anything. */
+void processes_close(struct worker *, const struct err *);
 
 /* ---- pause.c ---- */
 int  pause_start(struct worker *, struct msg *, struct err *);

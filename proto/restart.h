@@ -1,9 +1,9 @@
 /*
- * When to start a crashed worker again: soon at first, then ever more slowly; and
+ * When to start what has crashed again: soon at first, then ever more slowly; and
  * when to stop trying.  Pure: the caller has the clock and the timer.
  */
-#ifndef SUPERVISOR_RESTART_H
-#define SUPERVISOR_RESTART_H
+#ifndef PROTO_RESTART_H
+#define PROTO_RESTART_H
 
 struct restart_policy {
 	double   first_sec;  /* delay of the first restart */

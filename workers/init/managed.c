@@ -1,0 +1,138 @@
+/*
+ * What a managed process has beyond a command: a pipe to its standard input, output
+ * that is held for whoever comes, a polite end, and bytes that a master left for
+ * the next one.  Restarting, readiness and names are the worker's business.
+ */
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#include "exec.h"
+
+uint64_t
+now_epoch_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static void
+on_fed(struct feed *f)
+{
+	exec_touch((struct exec *)((char *)f - offsetof(struct exec, in)));
+}
+
+int
+managed_start(struct exec *x, struct loop *l, const struct msg_spawn *m, int *theirs, struct err *e)
+{
+	x->started_ms = now_epoch_ms();
+	x->in.moved = on_fed;
+	x->in.loop = l;
+	x->streams[0].loop = x->streams[1].loop = l;
+	if (managed_remember(x, &m->about, e) == -1)
+		return -1;
+	return feed_open(&x->in, l, theirs, e);
+}
+
+void
+managed_inherit(struct exec *x, struct exec *before)
+{
+	for (int i = 0; i < 2; i++)
+		pump_inherit(&x->streams[i], &before->streams[i]);
+	x->in.taken = before->in.taken;
+}
+
+int
+managed_remember(struct exec *x, const struct blob *about, struct err *e)
+{
+	struct buf fresh = { 0 };
+
+	if (blob_read(about, &fresh, e) == -1) {
+		buf_clear(&fresh);
+		return -1;
+	}
+	buf_clear(&x->about);
+	x->about = fresh;
+	return 0;
+}
+
+int
+managed_feed(struct exec *x, uint64_t request, const struct msg_feed *m, struct err *e)
+{
+	if (x->state != EXEC_RUNNING)
+		return err_set(e, E_STATE, "it has ended");
+	return feed_push(&x->in, request, &m->data, m->eof, e);
+}
+
+int
+managed_next(struct exec *x, struct packet *out, struct err *e)
+{
+	struct err why;
+	int        r;
+
+	if (x->in.why == NULL) {
+		r = msg_encode_reply(out, MSG_DONE, x->in.request, 0, &(struct msg_done){}, e);
+	} else {
+		err_set(&why, E_STATE, "%s", x->in.why);
+		r = msg_encode_error(out, x->in.request, 0, &why, e);
+	}
+	if (r == -1)
+		return -1;
+	feed_forget_request(&x->in);
+	return 1;
+}
+
+int
+managed_follow(struct exec *x, const struct msg_follow *m, struct msg_followed *out, struct err *e)
+{
+	struct pump *p = &x->streams[STREAM_STDOUT];
+
+	(void)e;
+	pump_follow(p, m->offset, m->window);
+	*out = (struct msg_followed){ .from = p->sent, .end = p->end };
+	exec_touch(x);
+	return 0;
+}
+
+/*
+ * To its process group, which it leads: a shell around the program does not pass a signal
+ * on.  SIGCONT behind it, or a stopped one would not hear it.
+ */
+int
+managed_terminate(struct exec *x, uint64_t grace_ms, struct err *e)
+{
+	if (x->state != EXEC_RUNNING || x->terminated)
+		return err_set(e, E_STATE, "it is ending already");
+	x->terminated = true;
+	x->wake_ns = now_ns() + (int64_t)grace_ms * 1000000;
+	feed_close(&x->in, "it is being stopped");
+	kill(-x->pid, SIGTERM);
+	kill(-x->pid, SIGCONT);
+	return 0;
+}
+
+void
+managed_look(const struct exec *x, const struct msg_look *m, struct msg_managed *out, struct buf bytes[2])
+{
+	const struct pump *stdout_ring = &x->streams[STREAM_STDOUT], *stderr_ring = &x->streams[STREAM_STDERR];
+
+	*out = (struct msg_managed){
+		.exec = x->id,
+		.ended = x->state == EXEC_ENDED,
+		.terminated = x->terminated,
+		.started_ms = x->started_ms,
+		.ended_ms = x->ended_ms,
+		.stdin_bytes = x->in.taken,
+		.stdout_from = stdout_ring->base,
+		.stdout_bytes = stdout_ring->end,
+		.stderr_bytes = stderr_ring->end,
+	};
+	exec_result(x, &out->result);
+	pump_last(stdout_ring, m->stdout_last, &bytes[0]);
+	pump_last(stderr_ring, m->stderr ? LIM_PREVIEW : 0, &bytes[1]);
+	out->stdout = blob_of(bytes[0].data, bytes[0].len);
+	out->stderr = blob_of(bytes[1].data, bytes[1].len);
+	out->about = blob_of(x->about.data, m->about ? x->about.len : 0);
+}
