@@ -477,10 +477,10 @@ in_mounts(void)
 static void
 mounts(void)
 {
-	struct filebox plain = box;
-	char          *two = calloc(1, 2 * MIB);
+	char *two = calloc(1, 2 * MIB);
 
 	make_dir("tree/mounted", true);
+	struct filebox plain = box;
 	skip(geteuid() != 0, 8, "only root can mount");
 	filebox_start(&box, ws, "7", in_mounts);
 	is(filebox_put(&box, "tree/mounted/f", "in"), "", "a mount inside is entered");

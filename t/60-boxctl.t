@@ -12,7 +12,7 @@ is "$(out ps --frobnicate)" 2 "unknown option: exit 2"
 like "$(cat "$D/err")" 'help' "unknown option: points to the help"
 is "$(out exec)" 2 "exec without a session: exit 2"
 is "$(out --help)" 0 "--help"
-for c in ping status ps create run exec inspect rm doctor; do
+for c in ping status ps create run exec inspect cp files rm doctor; do
 	is "$(out "$c" --help)" 0 "$c --help"
 	grep -qi 'example' "$D/out"
 	ok "$c --help has an example"

@@ -36,6 +36,8 @@ struct file_call {
 
 static const struct link_ops files_ops;
 
+static void gone(struct worker *);
+
 static struct files *
 files_of(struct worker *w)
 {
@@ -101,7 +103,7 @@ kill_it(struct worker *w)
 	struct err        e = { 0 };
 
 	f->killed = true;
-	if (!f->ended && link_send(w->down, MSG_CANCEL, f->id | CANCEL_BIT, 0, &cancel, &e) == -1)
+	if (link_send(w->down, MSG_CANCEL, f->id | CANCEL_BIT, 0, &cancel, &e) == -1)
 		log_debug("session=%lu box-files: %s", w->about.id, e.text);
 }
 
@@ -113,9 +115,11 @@ leave(struct worker *w, bool kill)
 
 	link_close(&f->link);
 	f->state = FILES_GOING;
-	if (kill)
-		kill_it(w);
 	expect(w, LIM_OVERDUE_SEC);
+	if (f->ended)
+		gone(w);
+	else if (kill)
+		kill_it(w);
 }
 
 static void
@@ -343,15 +347,11 @@ static void
 on_gone(void *arg, const struct err *why)
 {
 	struct worker *w = arg;
-	struct files  *f = files_of(w);
 
-	if (why->code != E_NONE) {
+	if (why->code != E_NONE)
 		broken(w, why->text);
-	} else {
+	else
 		leave(w, true);
-		if (f->ended)
-			gone(w);
-	}
 }
 
 static const struct link_ops files_ops = { on_msg, on_gone };
@@ -379,6 +379,8 @@ explain(struct worker *w, struct msg *m)
 		snprintf(f->why, sizeof(f->why), "the session's memory limit was reached");
 	else if (r->signal != 0)
 		snprintf(f->why, sizeof(f->why), "it was killed by signal %lu", r->signal);
+	else if (r->exit_code != 0 && r->stderr.len == 0)
+		snprintf(f->why, sizeof(f->why), "it ended with exit code %ld", r->exit_code);
 	else if (r->exit_code != 0 && r->stderr.data != NULL)
 		snprintf(f->why, sizeof(f->why), "%s", log_escape(r->stderr.data, r->stderr.len));
 }
