@@ -11,7 +11,8 @@ cat >"$D/probe.pl" <<'EOF'
 require "sys/syscall.ph";
 my $bad = 1; # as a pointer
 my %new = (open_tree => 428, move_mount => 429, fsopen => 430, fsconfig => 431, fsmount => 432, fspick => 433,
-	mount_setattr => 442, io_uring_setup => 425, io_uring_enter => 426, io_uring_register => 427, quotactl_fd => 443);
+	mount_setattr => 442, io_uring_setup => 425, io_uring_enter => 426, io_uring_register => 427, quotactl_fd => 443,
+	memfd_secret => 447, open_tree_attr => 467);
 for (
 	[mount => $bad, $bad, $bad, 0, 0], [umount2 => $bad, 0], [pivot_root => $bad, $bad], [chroot => $bad],
 	[open_tree => -1, $bad, 1], [move_mount => -1, $bad, -1, $bad, 0], [fsopen => $bad, 0], [fsconfig => -1, 99, 0, 0, 0],
@@ -25,6 +26,8 @@ for (
 	[swapon => $bad, 0], [swapoff => $bad], [reboot => 1, 2, 3, 0], [acct => $bad], [syslog => -1, 0, 0],
 	[fanotify_init => 0x7fffffff, 0], [sethostname => $bad, 5], [setdomainname => $bad, 5], [settimeofday => $bad, 0],
 	[clock_settime => 0, $bad], [clock_adjtime => 0, $bad], [adjtimex => $bad], [iopl => 99], [ioperm => 1 << 30, 1, 1],
+	[memfd_secret => 0x7fffffff], [open_tree_attr => -1, $bad, 0, $bad, 32], [modify_ldt => 99, $bad, 0],
+	[personality => 0x400000], [personality => 0x80400000], [personality => 3],
 	[setns => -1, 0], [unshare => 1], [process_vm_writev => 0, $bad, 1, $bad, 1, 0],
 ) {
 	my ($name, @args) = @$_;
@@ -78,7 +81,10 @@ static const struct { const char *name; long nr, a, b, c; } calls[] = {
 	{ "pivot_root", 217, 1, 1 }, { "unshare", 310, 0x10000000 }, { "clone", 120, 0x10000011 }, { "clone3", 435 },
 	{ "setns", 346, -1 }, { "keyctl", 288, 9999 }, { "bpf", 357, 9999 }, { "init_module", 128, 1, 0, 1 },
 	{ "io_uring_setup", 425, 0, 1 }, { "open_tree", 428, -1, 1, 1 }, { "vsock", 359, 40, 1, 0 }, { "audit", 359, 16, 3, 9 },
-	{ "userfaultfd", 374, 0x40000000 }, { "perf_event_open", 336, 1 },
+	{ "userfaultfd", 374, 0x40000000 }, { "perf_event_open", 336, 1 }, { "chmod", 15, 1, 04755 }, { "fchmod", 94, 99, 02755 },
+	{ "fchmodat", 306, -100, 1, 04755 }, { "fchmodat2", 452, -100, 1, 04755 }, { "creat", 8, 1, 04755 },
+	{ "open", 5, 1, 0100, 04755 }, { "mknod", 14, 1, 0104755 }, { "mknodat", 297, -100, 1, 0102755 }, { "openat2", 437, -100, 1, 1 },
+	{ "personality", 136, 0x400000 }, { "open_tree_attr", 467, -1, 1 }, { "clock_settime64", 404, 0, 1 },
 };
 
 int
@@ -139,6 +145,23 @@ EOF
 got=$(in_box -- perl -e "$(cat "$D/tty.pl")")
 like "$got" 'TIOCSTI: Operation not permitted' "refused: typing into a terminal"
 unlike "$got" typed "also with more bits than the kernel looks at"
-note "personality(ADDR_NO_RANDOMIZE): $(in_box -- perl -e 'require "sys/syscall.ph"; print syscall(SYS_personality(), 0x40000) == -1 ? "$!" : "allowed"')"
+like "$(in_box -- perl -e "$(sed 's/0x5412/0x5423/; s/"x"/pack("i", 0)/' "$D/tty.pl")")" 'TIOCSTI: Operation not permitted' "refused: loading a line discipline"
+
+# ---- what debuggers and emulators need is allowed
+
+is "$(in_box -- perl -e 'require "sys/syscall.ph"; for (0xffffffff, 0, 8, 0x20000, 0x40000, 0x40008, 0) { print syscall(SYS_personality(), $_) == -1 ? "$_: $!" : "" }')" "" \
+	"allowed: personalities that protect nobody else less"
+is "$(in_box -- perl -e 'require "sys/syscall.ph"; print syscall(SYS_prctl(), 62, 1, 0, 0, 0) == -1 ? "$!" : "OK"')" "Invalid argument" "refused: a core of one's own"
+if command -v strace >/dev/null; then
+	like "$(in_box -- strace -f -e trace=openat sh -c 'cat /etc/hostname')" 'openat.*hostname' "allowed: strace of one's own children"
+else
+	skip 1 "no strace here"
+fi
+if command -v gdb >/dev/null; then
+	like "$(in_box -- gdb -nx -batch -ex 'break main' -ex run -ex 'print 40 + 2' /bin/true)" '= 42' "allowed: gdb"
+	like "$(in_box -c 'sleep 50 & gdb -nx -batch -p $! -ex "print 40 + 2"; kill $!')" '= 42' "allowed: gdb of a process that runs already"
+else
+	skip 2 "no gdb here"
+fi
 is "$(in_box -- echo alive)" alive "the session lives on"
 done_testing

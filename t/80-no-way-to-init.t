@@ -64,6 +64,18 @@ is "$(in_box -- echo alive)" alive "nor one to everybody, nor by pidfd"
 in_box -- perl -e 'use Fcntl; my $f = ""; for (0 .. 2) { open(my $h, ">&=", $_); fcntl($h, F_SETOWN, 1); fcntl($h, 10, 9); fcntl($h, F_SETFL, O_ASYNC) } print "x" x 100' >/dev/null
 is "$(in_box -- echo alive)" alive "nor one that a pipe sends to its owner"
 
+# Its files in /proc: with another place before the OOM killer it would be its own session's first victim.
+writes='for f in $(cd /proc/1 && ls -p | grep -v /) attr/current attr/exec attr/fscreate task/1/comm task/1/oom_score_adj; do
+	[ -e /proc/1/$f ] || continue
+	n=$((n + 1))
+	for text in 900 0; do (printf $text >/proc/1/$f) 2>/dev/null && echo "$f"; done
+done; echo "$n tried"'
+got=$(in_box -c "$writes")
+like "$got" '^[3-9][0-9] tried$' "its files in /proc are there"
+is "$(printf '%s\n' "$got" | grep -v tried)" "" "and none is written"
+is "$(in_box -- cat /proc/1/oom_score_adj)" "$(cat "/proc/$BOXD_PID/oom_score_adj")" "its place before the OOM killer is boxd's"
+like "$(in_box -- cat /proc/1/comm)" 'box-init$' "and its name its own"
+
 # Its own limits: with no descriptors left it could start nothing, with a limit of cpu time it would die.
 cat >"$D/limit.pl" <<'EOF'
 require "sys/syscall.ph";
@@ -78,4 +90,15 @@ for what in 7 0 9; do # descriptors, cpu time, address space
 done
 is "$(in_box -- echo alive)" alive "and it still starts commands"
 is "$(boxctl inspect s -o json | sed -n 's/.*"worker_restarts": \([0-9]*\).*/\1/p')" 0 "and the worker noticed nothing"
+
+# Without landlock, whoever may not read a program does not own what it runs as: init is no command's, but for an ordinary user.
+boxd_stop
+boxd_config 'landlock = no'
+boxd_start
+boxctl create --name s --pids 60 --memory 96 >/dev/null
+if [ "$(id -u)" = 0 ]; then
+	is "$(in_box -c "$writes" | grep -v tried)" "" "without landlock none is written either"
+else
+	skip 1 "an ordinary user's init has that user's uid, inside and outside"
+fi
 done_testing
