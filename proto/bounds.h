@@ -46,7 +46,7 @@
 #define LIM_FILES 1000         /* entries of a directory in one answer */
 #define LIM_FILE_CHUNK MIB     /* bytes of a file in one message */
 
-#define LIM_FILTER_RULES 1024  /* of a seccomp policy; ours has about 130, and the kernel takes 4096 instructions */
+#define LIM_FILTER_RULES 1024 /* of a seccomp policy; ours has about 130, and the kernel takes 4096 instructions */
 
 /* Clients */
 #define LIM_CONN_INFLIGHT 128   /* requests of one connection that wait for their reply */
