@@ -24,7 +24,6 @@ static const char *const directories[] = {
 	"etc",
 	"etc/alternatives",
 	"dev",
-	"dev/mqueue",
 	"dev/pts",
 	"dev/shm",
 	"home",

@@ -41,6 +41,14 @@ for landlock in no yes; do
 	is "$(in_box -c 'echo x >/dev/null; echo x >/dev/stderr; head -c 1 /dev/zero | wc -c')" "x
 1" "$word: devices work"
 	is "$(in_box -c 'script -qec "stty size >/dev/null && echo tty" /dev/null' | tr -d '\r')" tty "$word: terminals work"
+	is "$(in_box -w /tmp -- perl -e 'require "sys/syscall.ph"; use Fcntl;
+		my ($q, $n) = (pack("q4x32", 0, 4, 64, 0), "q"); print "queue: $!\n" if syscall(SYS_mq_open(), $n, O_CREAT | O_RDWR, 0600, $q) < 0; syscall(SYS_mq_unlink(), $n);
+		my $m = "m"; my $fd = syscall(SYS_memfd_create(), $m, 0); sysopen(my $f, "/proc/self/fd/$fd", O_RDWR) or print "memfd: $!\n";
+		sysopen(my $t, ".", 020200000 | O_RDWR) or print "nameless: $!\n"; my ($from, $to) = ("/proc/self/fd/" . fileno($t), "/tmp/named");
+		syscall(SYS_linkat(), -100, $from, -100, $to, 0x400) == 0 or print "given a name: $!\n";
+		open(my $u, "+>", "gone"); unlink "gone"; sysopen(my $v, "/proc/self/fd/" . fileno($u), O_RDWR) or print "unlinked: $!\n";
+		print "shm: $!\n" if syscall(SYS_shmget(), 0, 4096, 01600) < 0; syscall(SYS_mknodat(), -100, my $p = "/tmp/fifo", 010600, 0) == 0 or print "fifo: $!\n"; sysopen(my $w, "/tmp/fifo", O_RDWR) or print "fifo: $!\n"')" "" \
+		"$word: message queues, memfds, files without a name, shared memory and pipes work"
 	like "$(in_box -c 'sleep 60 >/dev/null 2>&1 & echo $! >/tmp/pid' ; in_box -c 'kill $(cat /tmp/pid) && echo killed')" killed "$word: a later command signals an earlier one's process"
 	box exec s -t 0.3 -- sleep 98765 2>/dev/null
 	is $? 124 "$word: a timeout still kills"

@@ -27,7 +27,7 @@ for (
 	[fanotify_init => 0x7fffffff, 0], [sethostname => $bad, 5], [setdomainname => $bad, 5], [settimeofday => $bad, 0],
 	[clock_settime => 0, $bad], [clock_adjtime => 0, $bad], [adjtimex => $bad], [iopl => 99], [ioperm => 1 << 30, 1, 1],
 	[memfd_secret => 0x7fffffff], [open_tree_attr => -1, $bad, 0, $bad, 32], [modify_ldt => 99, $bad, 0],
-	[personality => 0x400000], [personality => 0x80400000], [personality => 3], [ptrace => 16, 1, 0, 0],
+	[personality => 0x400000], [personality => 0x80400000], [personality => 3],
 	[setns => -1, 0], [unshare => 1], [process_vm_writev => 0, $bad, 1, $bad, 1, 0],
 ) {
 	my ($name, @args) = @$_;
@@ -84,7 +84,7 @@ static const struct { const char *name; long nr, a, b, c; } calls[] = {
 	{ "userfaultfd", 374, 0x40000000 }, { "perf_event_open", 336, 1 }, { "chmod", 15, 1, 04755 }, { "fchmod", 94, 99, 02755 },
 	{ "fchmodat", 306, -100, 1, 04755 }, { "fchmodat2", 452, -100, 1, 04755 }, { "creat", 8, 1, 04755 },
 	{ "open", 5, 1, 0100, 04755 }, { "mknod", 14, 1, 0104755 }, { "mknodat", 297, -100, 1, 0102755 }, { "openat2", 437, -100, 1, 1 },
-	{ "personality", 136, 0x400000 }, { "ptrace", 26, 16, 1 }, { "open_tree_attr", 467, -1, 1 }, { "clock_settime64", 404, 0, 1 },
+	{ "personality", 136, 0x400000 }, { "open_tree_attr", 467, -1, 1 }, { "clock_settime64", 404, 0, 1 },
 };
 
 int

@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/mount.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -189,6 +190,22 @@ allow_mounts(const struct ruleset *s, struct err *e)
 	return r;
 }
 
+/*
+ * Message queues are files of a file system that needs no mount to be used, and so is
+ * not in the list.  It is mounted nowhere for a moment, to name its root; a kernel
+ * without it has no queues.
+ */
+static int
+allow_queues(const struct ruleset *s, struct err *e)
+{
+	AUTO_FD int fs = (int)syscall(SYS_fsopen, "mqueue", FSOPEN_CLOEXEC);
+
+	if (fs == -1 || syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == -1)
+		return 0;
+	AUTO_FD int root = (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, 0);
+	return root == -1 ? 0 : allow(s, root, BENEATH, "message queues", e);
+}
+
 /* ---- the whole -------------------------------------------------------------------------- */
 
 static int
@@ -201,7 +218,7 @@ allow_places(const struct ruleset *s, int slots, struct err *e)
 	/* to kill a command's cgroup; commands have no way to it */
 	if (slots > 0 && allow(s, slots, WRITE_FILE, "the commands' cgroups", e) == -1)
 		return -1;
-	return allow_mounts(s, e);
+	return allow_queues(s, e) == -1 ? -1 : allow_mounts(s, e);
 }
 
 int

@@ -5,7 +5,8 @@
 #include "err.h"
 
 /*
- * Restrict this process and all that come from it, as far as this kernel can.
+ * Restrict this process and all that come from it, as far as this kernel can.  Before
+ * capabilities are given up: naming one of the places takes one.
  * slots: the cgroup directory that init itself must be able to write beneath, or 0.
  */
 int landlock_confine(int slots, struct err *);

@@ -157,7 +157,7 @@ build(struct house *h, const struct options *o, struct err *e)
 	if (spawner_init(&h->spawner, FD_FILTER, (int)o->oom, e) == -1)
 		return -1;
 	limits_of_commands(h->spawner.limits, o->nofile, o->fsize_mb);
-	if (confine(o->marks, e) == -1 || (o->landlock && landlock_confine((int)o->slots, e) == -1))
+	if ((o->landlock && landlock_confine((int)o->slots, e) == -1) || confine(o->marks, e) == -1)
 		return -1;
 	if (o->slots > 0)
 		close((int)o->slots);

@@ -118,9 +118,6 @@ mount_dev(struct err *e)
 	if (mount("devpts", "dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620,max=64") ==
 	    -1)
 		return err_sys(e, "mount devpts");
-	/* queues work without it; it is there for landlock, which knows a place to write by its mount */
-	if (mount("mqueue", "dev/mqueue", "mqueue", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == -1 && errno != ENODEV)
-		return err_sys(e, "mount mqueue");
 	for (size_t i = 0; i < sizeof(devices) / sizeof(*devices); i++) {
 		snprintf(host, sizeof(host), "/dev/%s", devices[i]);
 		snprintf(here, sizeof(here), "dev/%s", devices[i]);
