@@ -73,6 +73,24 @@ unattached() { [ "$(field steps attached)" = false ]; }
 eventually unattached
 ok "a reader that left is not attached"
 
+# in the middle of a flood, and from an older place than the one before
+boxctl process start s race --ring 1000000 -- sh -c 'until [ -e gorace ]; do sleep 0.02; done; seq 1 700000' >/dev/null
+"$BUILD/boxctl" --socket "$D/run/boxd.sock" process attach s race >"$D/race" 2>"$D/race.err" & last=$!
+attached() { [ "$(field race attached)" = true ]; }
+eventually attached
+boxctl exec s -- touch gorace
+i=0
+while [ $i -lt 10 ]; do
+	"$BUILD/boxctl" --socket "$D/run/boxd.sock" process attach s race >"$D/race" 2>>"$D/race.err" & next=$!
+	wait $last
+	last=$next
+	i=$((i + 1))
+done
+wait $last
+is "$(sort -u "$D/race.err")" "boxctl: somebody else attached to process race" "readers that take over from each other get no byte twice or out of order"
+seq 1 700000 | tail -c "$(wc -c <"$D/race")" | cmp -s - "$D/race"
+ok "and the last has all that was held"
+
 # an attached reader that is slow slows the process down, and loses nothing
 boxctl process start s big -- sh -c 'until [ -e gobig ]; do sleep 0.02; done; seq 1 400000' >/dev/null
 (boxctl process attach s big) | (sleep 0.5; cat) >"$D/slow" & slow=$!

@@ -68,7 +68,7 @@ process_await_ready(struct process *p)
 	p->scan_pos = p->record.stdout_offset;
 	buf_clear(&p->line);
 	p->skipped = false;
-	if (p->scanning)
+	if (p->scanning && p->attach == 0) /* else the stream comes already, and must not begin anew */
 		process_follow(p);
 }
 
@@ -146,6 +146,20 @@ scan(struct process *p, uint64_t offset, struct blob data)
 
 /* ---- the stream ---------------------------------------------------------------------------- */
 
+/* Unless somebody wants it. */
+void
+process_unfollow(struct process *p)
+{
+	struct err ignored;
+
+	if (p->scanning || p->attach != 0)
+		return;
+	if (p->followed && p->exec != 0)
+		link_send(p->worker->down, MSG_DETACH, 0, 0, &(struct msg_detach){ .call = p->exec }, &ignored);
+	p->followed = false;
+}
+
+/* Begin it where the first is that wants it; what is before that counts as acknowledged. */
 void
 process_follow(struct process *p)
 {
@@ -156,9 +170,7 @@ process_follow(struct process *p)
 	if (p->exec == 0)
 		return;
 	if (!p->scanning && p->attach == 0) {
-		if (p->followed)
-			link_send(w->down, MSG_DETACH, 0, 0, &(struct msg_detach){ .call = p->exec }, &e);
-		p->followed = false;
+		process_unfollow(p);
 		return;
 	}
 	if (p->scanning)
