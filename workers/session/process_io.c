@@ -91,12 +91,17 @@ become_ready(struct process *p)
 	log_debug("session=%lu process=%s ready", p->worker->about.id, process_name(p));
 }
 
+/* A NUL in a line is a character like another. */
 static bool
-line_matches(const struct process *p)
+line_matches(struct process *p)
 {
-	regmatch_t all = { .rm_so = 0, .rm_eo = (regoff_t)p->line.len };
-
-	return regexec(p->pattern, p->line.data != NULL ? p->line.data : "", 1, &all, REG_STARTEND) == 0;
+	if (buf_reserve(&p->line, 1) == -1)
+		return false;
+	for (size_t i = 0; i < p->line.len; i++)
+		if (p->line.data[i] == '\0')
+			p->line.data[i] = ' ';
+	p->line.data[p->line.len] = '\0';
+	return regexec(p->pattern, p->line.data, 0, NULL, 0) == 0;
 }
 
 /* Whole lines; of a very long one only its beginning. */
