@@ -73,6 +73,30 @@ unattached() { [ "$(field steps attached)" = false ]; }
 eventually unattached
 ok "a reader that left is not attached"
 
+# in the middle of a flood, each from the beginning, which is held
+boxctl process start s race --ring 4000000 -- sh -c 'until [ -e gorace ]; do sleep 0.02; done; i=0; while [ $i -lt 500 ]; do seq $((i * 1000 + 1)) $((i * 1000 + 1000)); i=$((i + 1)); done' >/dev/null
+reader() { "$BUILD/boxctl" --socket "$D/run/boxd.sock" process attach s race >"$D/race$1" 2>>"$D/race.err"; }
+reader 0 & last=$!
+attached() { [ "$(field race attached)" = true ]; }
+eventually attached
+boxctl exec s -- touch gorace
+i=0
+while [ $i -lt 10 ]; do
+	until [ -s "$D/race$i" ] || ! kill -0 $last 2>/dev/null; do :; done # not later: its replay is under way
+	i=$((i + 1))
+	reader $i & next=$!
+	wait $last
+	last=$next
+done
+wait $last
+is "$(sort -u "$D/race.err")" "boxctl: somebody else attached to process race" "readers that take over are told nothing else"
+seq 1 500000 >"$D/race"
+wrong=0
+for i in 0 1 2 3 4 5 6 7 8 9; do head -c "$(wc -c <"$D/race$i")" "$D/race" | cmp -s - "$D/race$i" || wrong=$((wrong + 1)); done
+is "$wrong" 0 "each got what was written from the first byte on"
+cmp -s "$D/race" "$D/race10"
+ok "and the last got all of it"
+
 # an attached reader that is slow slows the process down, and loses nothing
 boxctl process start s big -- sh -c 'until [ -e gobig ]; do sleep 0.02; done; seq 1 400000' >/dev/null
 (boxctl process attach s big) | (sleep 0.5; cat) >"$D/slow" & slow=$!

@@ -12,11 +12,14 @@ start sh -c 'trap "echo bye; exit 3" TERM; echo ready; while :; do sleep 0.05; d
 is "$(stop exit_code)" 3 "one that handles SIGTERM ends as it likes"
 start sh -c 'trap "" TERM; echo ready; cat >/dev/null; exit 4'
 is "$(stop exit_code)" 4 "its standard input is closed"
-start sh -c 'sleep 98765 & echo ready; wait'
+start sh -c '(trap "sleep 0.3; echo yes >mark; exit" TERM; echo ready; while :; do sleep 0.05; done) & wait'
 is "$(stop signal)" 15 "a child in its group has the signal too"
+is "$(boxctl exec s -- cat mark)" yes "and the time, though its parent is gone before it"
+start sh -c '(trap "" TERM; echo ready; sleep 98765) & wait'
+like "$(stop killed)" "^[12]\$" "but no more than that"
 is "$(left)" 0 "and is gone"
-start sh -c 'kill -STOP $$ & echo ready; sleep 98765'
-isnt "$(stop signal)" 0 "a stopped one hears it"
+start sh -c 'trap "exit 6" TERM; (echo ready; kill -STOP $$) & while :; do sleep 0.05; done'
+is "$(stop exit_code)" 6 "a stopped one hears it"
 
 # all that ignores it is killed: forked, in sessions of its own, stopped
 start sh -c 'trap "" TERM HUP INT; (setsid sh -c "sleep 98765 & sleep 98765" &); sleep 98765 & kill -STOP $!; nohup sleep 98765 >/dev/null 2>&1 & echo ready; while :; do sleep 98765; done'

@@ -1,6 +1,6 @@
 /*
- *	RUNNING ------------> DRAINING -> ENDED -> RELEASED -> GONE -> freed by execs.c
- *	   \--> KILLING ------^
+ *	RUNNING ---------------> DRAINING -> ENDED -> RELEASED -> GONE -> freed by execs.c
+ *	   \--> (LEAVING) -> KILLING --^
  *
  * DRAINING ends when the bytes that were in the pipes at the exit have been taken
  * out, not at the end of the pipes: a background child may hold those for ever.
@@ -9,7 +9,8 @@
  *
  * KILLING ends when the foreground process is reaped and no live process of the
  * tree is left.  A managed process goes through it however it ended: what it leaves
- * behind would stand in the way of the next one, and be nobody's.
+ * behind would stand in the way of the next one, and be nobody's.  Only where it was told to
+ * end, and its group with it, the others have the rest of the time (LEAVING).
  *
  * From ENDED on the result does not change and is sent to each master that comes,
  * until one says that it has been passed on.
@@ -171,7 +172,7 @@ on_stderr_moved(struct pump *p)
 	on_moved((struct exec *)((char *)p - offsetof(struct exec, streams[STREAM_STDERR])));
 }
 
-static void kill_on(struct exec *);
+static void finish_off(struct exec *);
 
 void
 exec_exited(struct exec *x, int status)
@@ -186,11 +187,12 @@ exec_exited(struct exec *x, int status)
 	}
 	x->cause = WIFSIGNALED(status) ? CAUSE_SIGNAL : CAUSE_EXIT;
 	x->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-	if (x->managed) {
-		x->state = EXEC_KILLING;
-		kill_on(x);
-	} else
+	if (!x->managed)
 		drain(x);
+	else if (x->terminated && managed_group_lives(x))
+		x->state = EXEC_LEAVING;
+	else
+		finish_off(x);
 }
 
 static void
@@ -234,11 +236,21 @@ exec_kill(struct exec *x, enum cause why)
 	return true;
 }
 
+/* What is left of a managed process that has ended; how it ended stands. */
+static void
+finish_off(struct exec *x)
+{
+	x->state = EXEC_KILLING;
+	kill_on(x);
+}
+
 void
 exec_tick(struct exec *x)
 {
 	if (x->state == EXEC_RUNNING)
 		exec_kill(x, x->terminated ? CAUSE_CANCELLED : CAUSE_TIMEOUT);
+	else if (x->state == EXEC_LEAVING && (now_ns() >= x->wake_ns || !managed_group_lives(x)))
+		finish_off(x);
 	else if (x->state == EXEC_KILLING)
 		kill_on(x);
 }
@@ -285,7 +297,7 @@ start(struct exec *x, struct loop *l, const struct spawner *by, const struct msg
 		.cgroup = x->tree.cgroup,
 		.join = { m->join_memory, m->join_pids, m->join_freezer },
 	};
-	x->pid = spawn(by, &s, f);
+	x->pid = x->group = spawn(by, &s, f);
 	return x->pid == -1 ? -1 : 0;
 }
 

@@ -15,6 +15,7 @@
 
 enum exec_state {
 	EXEC_RUNNING,
+	EXEC_LEAVING,  /* managed: told to end, and it did; others of its group have their time */
 	EXEC_KILLING,  /* its time is up or it was cancelled; its tree is being killed */
 	EXEC_DRAINING, /* it has exited; what it wrote is still in the pipes */
 	EXEC_ENDED,    /* its result stands, and is told to every master */
@@ -56,6 +57,7 @@ struct exec {
 	struct feed in;
 	struct buf  about;      /* owned; for the next master */
 	bool        terminated; /* told to end; wake_ns is the end of its grace */
+	pid_t       group;      /* its first process's pid */
 	uint64_t    started_ms; /* since the epoch */
 	uint64_t    ended_ms;
 
@@ -102,10 +104,11 @@ void exec_result(const struct exec *, struct msg_exec_result *);
 int  managed_start(struct exec *, struct loop *, const struct msg_spawn *, int *theirs, struct err *);
 void managed_inherit(struct exec *, struct exec *before);
 
-int managed_remember(struct exec *, const struct blob *, struct err *);
-int managed_feed(struct exec *, uint64_t request, const struct msg_feed *, struct err *);
-int managed_follow(struct exec *, const struct msg_follow *, struct msg_followed *, struct err *);
-int managed_terminate(struct exec *, uint64_t grace_ms, struct err *);
+int  managed_remember(struct exec *, const struct blob *, struct err *);
+int  managed_feed(struct exec *, uint64_t request, const struct msg_feed *, struct err *);
+int  managed_follow(struct exec *, const struct msg_follow *, struct msg_followed *, struct err *);
+int  managed_terminate(struct exec *, uint64_t grace_ms, struct err *);
+bool managed_group_lives(const struct exec *);
 
 /* bytes: what *out borrows besides the exec; to be cleared. */
 void managed_look(const struct exec *, const struct msg_look *, struct msg_managed *out, struct buf bytes[2]);

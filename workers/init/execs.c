@@ -316,7 +316,7 @@ tick(struct execs *s, bool after_death)
 		return;
 	s->wake_ns = NEVER;
 	TAILQ_FOREACH (x, &s->lists.known, link) {
-		if (x->wake_ns <= now || (after_death && x->state == EXEC_KILLING))
+		if (x->wake_ns <= now || (after_death && (x->state == EXEC_KILLING || x->state == EXEC_LEAVING)))
 			exec_tick(x);
 		if (x->wake_ns < s->wake_ns)
 			s->wake_ns = x->wake_ns;

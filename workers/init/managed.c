@@ -103,7 +103,7 @@ managed_follow(struct exec *x, const struct msg_follow *m, struct msg_followed *
 int
 managed_terminate(struct exec *x, uint64_t grace_ms, struct err *e)
 {
-	if (x->state != EXEC_RUNNING || x->terminated)
+	if (x->state != EXEC_RUNNING || x->terminated) /* its group is told once */
 		return err_set(e, E_STATE, "it is ending already");
 	x->terminated = true;
 	x->wake_ns = now_ns() + (int64_t)grace_ms * 1000000;
@@ -111,6 +111,13 @@ managed_terminate(struct exec *x, uint64_t grace_ms, struct err *e)
 	kill(-x->pid, SIGTERM);
 	kill(-x->pid, SIGCONT);
 	return 0;
+}
+
+/* No process gets the number of a group that lives. */
+bool
+managed_group_lives(const struct exec *x)
+{
+	return kill(-x->group, 0) == 0;
 }
 
 void

@@ -159,6 +159,7 @@ void processes_trim(struct worker *);
 int  pattern_compile(regex_t *, const char *, struct err *);
 void process_await_ready(struct process *);
 void process_follow(struct process *);
+void process_unfollow(struct process *);
 void process_followed(struct process *, uint64_t ask, const struct msg *);
 void process_attach(struct process *, uint64_t request, uint64_t offset, uint64_t window);
 void process_drop_reader(struct process *, const struct err *);

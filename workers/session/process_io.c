@@ -68,7 +68,7 @@ process_await_ready(struct process *p)
 	p->scan_pos = p->record.stdout_offset;
 	buf_clear(&p->line);
 	p->skipped = false;
-	if (p->scanning)
+	if (p->scanning && p->attach == 0) /* else the stream comes already, and must not begin anew */
 		process_follow(p);
 }
 
@@ -91,12 +91,17 @@ become_ready(struct process *p)
 	log_debug("session=%lu process=%s ready", p->worker->about.id, process_name(p));
 }
 
+/* A NUL in a line is a character like another. */
 static bool
-line_matches(const struct process *p)
+line_matches(struct process *p)
 {
-	regmatch_t all = { .rm_so = 0, .rm_eo = (regoff_t)p->line.len };
-
-	return regexec(p->pattern, p->line.data != NULL ? p->line.data : "", 1, &all, REG_STARTEND) == 0;
+	if (buf_reserve(&p->line, 1) == -1)
+		return false;
+	for (size_t i = 0; i < p->line.len; i++)
+		if (p->line.data[i] == '\0')
+			p->line.data[i] = ' ';
+	p->line.data[p->line.len] = '\0';
+	return regexec(p->pattern, p->line.data, 0, NULL, 0) == 0;
 }
 
 /* Whole lines; of a very long one only its beginning. */
@@ -146,6 +151,20 @@ scan(struct process *p, uint64_t offset, struct blob data)
 
 /* ---- the stream ---------------------------------------------------------------------------- */
 
+/* Unless somebody wants it. */
+void
+process_unfollow(struct process *p)
+{
+	struct err ignored;
+
+	if (p->scanning || p->attach != 0)
+		return;
+	if (p->followed && p->exec != 0)
+		link_send(p->worker->down, MSG_DETACH, 0, 0, &(struct msg_detach){ .call = p->exec }, &ignored);
+	p->followed = false;
+}
+
+/* Begin it where the first is that wants it; what is before that counts as acknowledged. */
 void
 process_follow(struct process *p)
 {
@@ -156,9 +175,7 @@ process_follow(struct process *p)
 	if (p->exec == 0)
 		return;
 	if (!p->scanning && p->attach == 0) {
-		if (p->followed)
-			link_send(w->down, MSG_DETACH, 0, 0, &(struct msg_detach){ .call = p->exec }, &e);
-		p->followed = false;
+		process_unfollow(p);
 		return;
 	}
 	if (p->scanning)

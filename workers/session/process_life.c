@@ -320,7 +320,7 @@ process_ended(struct process *p, const struct msg_exec_result *r, uint64_t ended
 	if (p->exec != 0)
 		p->total = r->stdout_bytes;
 	p->scanning = false;
-	process_follow(p);
+	process_unfollow(p);
 	cgroup_slot_done(&p->worker->cgroup, (int)p->record.slot, true);
 	p->record.slot = -1;
 	err_set(&why, E_STATE, "process %s has ended", process_name(p));
@@ -360,7 +360,7 @@ process_end(struct process *p)
 	}
 	p->state = PROCESS_STOPPING;
 	p->scanning = false;
-	process_follow(p);
+	process_unfollow(p);
 	set_timer(p, LIM_GRACE_SEC + LIM_OVERDUE_SEC);
 	if (p->worker->pause != RUNNING)
 		cgroup_slot_let_die(&p->worker->cgroup, (int)p->record.slot);
