@@ -87,7 +87,7 @@ is $? 1 "what is not there: exit 1"
 
 # what a sandbox may do to us
 boxctl create --name evil >/dev/null
-boxctl exec evil -c 'printf x >"$(printf "bad\033[2Jname\n")"; printf y >"$(printf "\377\376")"; ln -s /etc dir; mkfifo pipe; mkdir d; chmod 4777 d; printf z >d/z; chmod 6755 d/z'
+boxctl exec evil -c 'printf x >"$(printf "bad\033[2Jname\n")"; printf y >"$(printf "\377\376")"; ln -s /etc dir; mkfifo pipe; mkdir d; chmod 777 d; printf z >d/z; chmod 755 d/z'
 unlike "$(boxctl files evil; boxctl files evil -o json)" "$(printf '\033')" "control characters do not reach the terminal"
 boxctl files evil -o json | perl -MJSON::PP -e 'local $/; decode_json(<STDIN>)'
 ok "and JSON stays JSON"
@@ -95,7 +95,11 @@ cp_ evil: "$D/evil"
 is $? 1 "a FIFO is left out, and that is no success"
 like "$(cat "$D/err")" 'pipe is neither' "which is told"
 is "$(cat "$D/evil/$(printf 'bad\033[2Jname\n')" "$D/evil/$(printf '\377\376')")" xy "odd names come as they are"
-is "$(stat -c %a "$D/evil/d" "$D/evil/d/z" | tr '\n' ' ')" "777 755 " "without setuid"
+is "$(stat -c %a "$D/evil/d" "$D/evil/d/z" | tr '\n' ' ')" "777 755 " "with their modes"
+mkdir "$D/bits"; : >"$D/bits/su"; chmod 6755 "$D/bits/su"
+boxctl create --name bits --host-path "$D/bits" >/dev/null
+cp_ bits:su "$D/su"
+is "$(stat -c %a "$D/su")" 755 "but never setuid"
 is "$(readlink "$D/evil/dir")" /etc "a symlink is only a symlink"
 # a destination in which the sandbox's names meet our own symlinks
 mkdir "$D/trap" "$D/victim"

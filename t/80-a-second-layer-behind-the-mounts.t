@@ -38,7 +38,7 @@ for landlock in no yes; do
 	# what must work is not in its way
 	is "$(in_box -c 'for d in /tmp /home /workspace /dev/shm; do mkdir -p $d/a/b && echo x >$d/a/b/f && mv $d/a/b/f $d/a/g && ln $d/a/g $d/a/b/h && rm -r $d/a || echo $d; done')" "" \
 		"$word: files are made, moved between directories, linked and removed in all writable places"
-	is "$(in_box -c 'echo x >/dev/null; echo x >/dev/stderr; head -c 1 /dev/zero | wc -c')" "x
+	is "$(in_box -c 'exec 2>&1; echo x >/dev/null; echo x >/dev/stderr; head -c 1 /dev/zero | wc -c')" "x
 1" "$word: devices work"
 	is "$(in_box -c 'script -qec "stty size >/dev/null && echo tty" /dev/null' | tr -d '\r')" tty "$word: terminals work"
 	is "$(in_box -w /tmp -- perl -e 'require "sys/syscall.ph"; use Fcntl;

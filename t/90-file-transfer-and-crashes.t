@@ -1,6 +1,7 @@
 #!/bin/sh
 # kill -9 of any part in the middle of a transfer: the client is told, the old file is whole, nothing temporary stays.
 . t/lib/boxd.sh
+boxd_config 'workspace_backend = tmpfs' # so that files count as memory
 boxd_start
 boxctl create --name s >/dev/null
 boxctl create --name other >/dev/null
