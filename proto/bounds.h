@@ -12,7 +12,7 @@
 #define LIM_PACKET (64 * KIB)      /* one SEQPACKET packet; a larger message travels in a sealed memfd */
 #define LIM_BLOB_INLINE (16 * KIB) /* a larger payload rides beside its message; copying is cheaper below */
 #define LIM_MESSAGE (24 * MIB)     /* largest message of all: a 16 MiB stdin and room around it */
-#define LIM_PACKET_FDS 8           /* descriptors beside one packet */
+#define LIM_PACKET_FDS 12          /* descriptors beside one packet */
 #define LIM_LINK_QUEUE 16384       /* packets waiting for a peer that does not read: then it is stuck */
 #define LIM_LINK_BURST 32          /* packets handled before other watchers get their turn */
 #define LIM_DEPTH 16               /* nesting of a MessagePack value; ours need 5 */
@@ -36,8 +36,8 @@
 #define LIM_CPUS 1024
 #define LIM_DISK_MB (1UL << 24)
 #define LIM_NOFILE (1UL << 20) /* the kernel's own nr_open */
-#define LIM_TEMPLATES 16      /* empty file systems kept to copy, one per size asked for; under a megabyte each */
-#define LIM_ENTRIES 1000000UL /* files in a host path with a quota, at most: each is looked at by every scan */
+#define LIM_TEMPLATES 16       /* empty file systems kept to copy, one per size asked for; under a megabyte each */
+#define LIM_ENTRIES 1000000UL  /* files in a host path with a quota, at most: each is looked at by every scan */
 #define LIM_IDLE_SEC (30UL * 86400)
 #define LIM_SESSIONS 5000      /* 65536 uids each still fit 32 bits, and three descriptors each 20000 */
 #define LIM_EXECS 1024         /* running commands of one session */
@@ -48,22 +48,22 @@
 #define LIM_REQUIRE 32         /* walls that can be required; there are fewer */
 #define LIM_PROCESSES 256      /* managed processes of one session, ended ones included */
 #define LIM_PREVIEW (16 * KIB) /* of a process's stderr: 4000 characters of up to four bytes */
-#define LIM_RING (4 * MIB)     /* most of a process's standard output that is held; in init, so in the session's memory */
+#define LIM_RING (4 * MIB) /* most of a process's standard output that is held; in init, so in the session's memory */
 #define LIM_RING_DEFAULT (256 * KIB)
 #define LIM_ABOUT (256 * KIB) /* argv, env and policy of a process, kept in init for the next worker */
 #define LIM_WRITE MIB         /* bytes of one process_write, and waiting for one process */
 #define LIM_WRITES 64         /* writes waiting for one process */
 #define LIM_FEED (16 * KIB)   /* of that on its way through init; a larger payload would cost a memfd each */
 #define LIM_READY_LINE 4096   /* of a line that is compared with ready_pattern */
-#define LIM_FILES 1000         /* entries of a directory in one answer */
-#define LIM_FILE_CHUNK MIB     /* bytes of a file in one message */
+#define LIM_FILES 1000        /* entries of a directory in one answer */
+#define LIM_FILE_CHUNK MIB    /* bytes of a file in one message */
 
-#define LIM_FILTER_RULES 1024  /* of a seccomp policy; ours has about 130, and the kernel takes 4096 instructions */
+#define LIM_FILTER_RULES 1024 /* of a seccomp policy; ours has about 130, and the kernel takes 4096 instructions */
 /* Files of a session, and box-files that serves them */
 #define LIM_SPAWNS (LIM_EXECS + LIM_PROCESSES + 8) /* what init runs and keeps: all of these, and helpers of ours */
-#define LIM_FILES_BYTES MIB        /* names and targets in one answer; then it ends early */
-#define LIM_FILE_HANDLES 64        /* files open for reading or writing in one session */
-#define LIM_FILE_HANDLE_SEC 60     /* one that nobody reads or writes is closed, and what was not committed is gone */
+#define LIM_FILES_BYTES MIB                        /* names and targets in one answer; then it ends early */
+#define LIM_FILE_HANDLES 64                        /* files open for reading or writing in one session */
+#define LIM_FILE_HANDLE_SEC 60  /* one that nobody reads or writes is closed, and what was not committed is gone */
 #define LIM_FILE_REMOVE_SEC 120 /* removing a tree; then the client is told to ask again, so that others get a turn */
 #define LIM_FILES_BUSY 8        /* requests in the hands of box-files: a chunk each fits the smallest sandbox */
 #define LIM_FILES_WAITING 256   /* requests behind those; each may hold a descriptor of its worker */

@@ -135,7 +135,7 @@ open_below(const struct dirs *d, const char *name, struct err *e)
 int
 dirs_open(struct dirs *d, const struct config *c, struct err *e)
 {
-	*d = (struct dirs){ .lock = -1, .sessions = -1, .skeleton = -1, .images = -1, .templates = -1 };
+	*d = (struct dirs){ .lock = -1, .sessions = -1, .images = -1, .templates = -1 };
 	if (choose(d->state, c->state_dir, "/var/lib/boxd", "XDG_STATE_HOME", ".local/state/boxd", e) == -1)
 		return err_prefix(e, "state_dir");
 	if (choose(d->runtime, c->runtime_dir, "/run/boxd", "XDG_RUNTIME_DIR", ".local/state/boxd/run", e) == -1)
@@ -186,7 +186,6 @@ dirs_close(struct dirs *d)
 	fd_close(&d->sessions);
 	fd_close(&d->templates);
 	fd_close(&d->images);
-	fd_close(&d->skeleton);
 	fd_close(&d->lock);
 }
 

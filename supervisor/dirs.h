@@ -15,7 +15,6 @@ struct dirs {
 	int  lock;              /* owned; held as long as we live */
 	int  sessions;          /* owned; <state>/sessions */
 	int  templates;         /* owned; <state>/templates: file systems to copy for workspaces */
-	int  skeleton;          /* owned; <state>/root, once it is built */
 	int  images;            /* owned; <state>/images */
 	bool listening;         /* the socket is ours to remove */
 };

@@ -7,6 +7,7 @@
 
 #include "dirs.h"
 #include "probe.h"
+#include "skeleton.h"
 
 struct machine {
 	struct err           barrier; /* E_NONE, or why no sandbox can be made here */
@@ -20,6 +21,7 @@ struct machine {
 	int                  init;              /* owned; box-init in a sealed memfd */
 	int                  files;             /* owned; box-files, likewise */
 	int                  filter;            /* owned; seccomp program */
+	struct skeleton      skeleton;          /* owned; what a root is a view of */
 	bool pids_by_rlimit; /* no cgroup limits processes: the limit is set at a sandbox's birth, for good */
 	bool root;           /* really: a range of uids per session is ours to give */
 };

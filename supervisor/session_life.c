@@ -141,7 +141,8 @@ fill_start(const struct session *s, enum work work, struct msg_worker_start *sta
 	start->process_retained = s->house->config->process_retained;
 	if (work == WORK_BUILD) {
 		start->templates = s->house->dirs->templates;
-		start->skeleton = s->house->dirs->skeleton;
+		start->skeleton = m->skeleton.dir;
+		start->skeleton_ns = m->skeleton.ns;
 		start->init = m->init;
 		start->filter = m->filter;
 	}

@@ -11,10 +11,16 @@
 #include <fts.h>
 #include <glob.h>
 #include <limits.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "buf.h"
@@ -304,19 +310,115 @@ fill(int root, struct err *e)
 	return 0;
 }
 
-int
-skeleton_build(const char *state_dir, struct err *e)
+static int
+build_in(const char *path, struct err *e)
 {
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%.4000s/root", state_dir);
-	if (mkdir(path, 0755) == -1 && errno != EEXIST)
-		return err_sys(e, "make %s", path);
 	AUTO_FD int root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (root == -1)
 		return err_sys(e, "open %s", path);
 	mode_t old = umask(022);
 	int    r = fill(root, e);
 	umask(old);
-	return r == -1 ? err_prefix(e, "%s", state_dir) : fd_take(&root);
+	return r == -1 ? -1 : fd_take(&root);
+}
+
+/* ---- hidden ------------------------------------------------------------------------ */
+
+/* A namespace with the tmpfs alone: a copy of the host's other mounts would keep them busy. */
+static int
+hide(const char *path, struct err *e)
+{
+	if (unshare(CLONE_NEWNS) == -1 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == -1)
+		return err_sys(e, "a mount namespace for the root template");
+	if (mount("boxd", path, "tmpfs", MS_NOSUID, "mode=0755,size=64m") == -1)
+		return err_sys(e, "mount a tmpfs on %s", path);
+	AUTO_FD int root = build_in(path, e);
+	if (root == -1)
+		return -1;
+	if (fchdir(root) == -1 || syscall(SYS_pivot_root, ".", ".") == -1 || umount2(".", MNT_DETACH) == -1)
+		return err_sys(e, "leave the host's mounts");
+	return 0;
+}
+
+/* In a child: the namespace lives by it until our descriptors hold it.  One byte 0 says done, a text why not. */
+static _Noreturn void
+keeper_main(const char *path, int say)
+{
+	struct err e = { 0 };
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	hide(path, &e);
+	(void)!write(say, e.text, strlen(e.text) + 1);
+	for (;;)
+		pause();
+}
+
+static int
+open_of(pid_t pid, const char *what, int flags)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, what);
+	return open(path, flags | O_RDONLY | O_CLOEXEC);
+}
+
+static int
+take_from(struct skeleton *s, pid_t keeper, int told, struct err *e)
+{
+	char    text[ERR_TEXT];
+	ssize_t n = read(told, text, sizeof(text) - 1);
+
+	if (n <= 0)
+		return err_set(e, E_CRASH, "the process that makes the root template died");
+	text[n] = '\0';
+	if (*text != '\0')
+		return err_set(e, E_SYS, "%s", text);
+	s->ns = open_of(keeper, "ns/mnt", 0);
+	s->dir = open_of(keeper, "root", O_DIRECTORY);
+	return s->ns == -1 || s->dir == -1 ? err_sys(e, "open the root template") : 0;
+}
+
+static int
+build_hidden(struct skeleton *s, const char *path, struct err *e)
+{
+	AUTO_FD int told = -1, say = -1;
+	int         ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) == -1)
+		return err_sys(e, "pipe");
+	told = ends[0];
+	say = ends[1];
+	pid_t pid = fork();
+	if (pid == 0)
+		keeper_main(path, say);
+	if (pid == -1)
+		return err_sys(e, "fork for the root template");
+	fd_close(&say);
+	int r = take_from(s, pid, told, e);
+	kill(pid, SIGKILL);
+	while (waitpid(pid, NULL, 0) == -1 && errno == EINTR)
+		;
+	return r;
+}
+
+int
+skeleton_build(struct skeleton *s, const char *state_dir, bool hidden, struct err *e)
+{
+	char path[PATH_MAX];
+
+	*s = (struct skeleton){ -1, -1 };
+	snprintf(path, sizeof(path), "%.4000s/root", state_dir);
+	if (mkdir(path, 0755) == -1 && errno != EEXIST)
+		return err_sys(e, "make %s", path);
+	if (hidden)
+		return build_hidden(s, path, e);
+	s->dir = build_in(path, e);
+	return s->dir == -1 ? err_prefix(e, "%s", state_dir) : 0;
+}
+
+void
+skeleton_close(struct skeleton *s)
+{
+	fd_close(&s->dir);
+	fd_close(&s->ns);
 }

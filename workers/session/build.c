@@ -128,7 +128,7 @@ start_with(struct worker *w, const struct msg_worker_start *s, struct layers *la
 		return -1;
 	ours = ends[0];
 	theirs = ends[1];
-	if (s->uid_count > 1 && root_detach(s->skeleton, &root_tree, &dev_tree, e) == -1)
+	if (s->uid_count > 1 && root_detach(s->skeleton_ns, s->skeleton, &root_tree, &dev_tree, e) == -1)
 		return -1;
 	struct sandbox_plan plan = {
 		.hostname = "box",

@@ -81,9 +81,9 @@ not_mappable(const struct layers *l, int dir, const char *path, const char *at, 
 }
 
 static int
-layer_add(struct layers *l, int dir, const char *path, const char *at, int map, struct err *e)
+layer_add(struct layers *l, int ns, int dir, const char *path, const char *at, int map, struct err *e)
 {
-	AUTO_FD int tree = tree_copy(dir, path, false, SEALED);
+	AUTO_FD int tree = ns == -1 ? tree_copy(dir, path, false, SEALED) : tree_copy_from(ns, dir, path, SEALED);
 
 	if (tree == -1)
 		return err_sys(e, "clone %s for the root", at);
@@ -103,7 +103,7 @@ add_host_view(struct layers *l, int map, struct err *e)
 
 		if (lstat(root_host_view[i], &st) == -1 || !S_ISDIR(st.st_mode))
 			continue;
-		if (layer_add(l, AT_FDCWD, root_host_view[i], root_host_view[i], map, e) == -1)
+		if (layer_add(l, -1, AT_FDCWD, root_host_view[i], root_host_view[i], map, e) == -1)
 			return -1;
 	}
 	return 0;
@@ -117,7 +117,9 @@ add_layers(struct layers *l, const struct msg_worker_start *s, struct err *e)
 
 	if (map == -1)
 		return err_sys(e, "make an id map for the root");
-	if (layer_add(l, l->image ? s->image : s->skeleton, "", "/", map, e) == -1)
+	int r = l->image ? layer_add(l, -1, s->image, "", "/", map, e)
+			 : layer_add(l, s->skeleton_ns, s->skeleton, "", "/", map, e);
+	if (r == -1)
 		return -1;
 	return l->writable && !l->image ? add_host_view(l, map, e) : 0;
 }

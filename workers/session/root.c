@@ -191,12 +191,20 @@ mount_proc(const struct sandbox_plan *p, struct err *e)
 
 /* ---- the skeleton ------------------------------------------------------------ */
 
+static int
+copy_skeleton(int ns, int skeleton, const char *path, uint64_t attributes)
+{
+	if (ns == -1)
+		return tree_copy(skeleton, path, true, attributes);
+	return tree_copy_from(ns, skeleton, path, attributes);
+}
+
 /* /dev is a mount of its own: the one place where device nodes may work. */
 int
-root_detach(int skeleton, int *root_tree, int *dev_tree, struct err *e)
+root_detach(int ns, int skeleton, int *root_tree, int *dev_tree, struct err *e)
 {
-	*root_tree = tree_copy(skeleton, "", true, SEALED);
-	*dev_tree = tree_copy(skeleton, "dev", true, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+	*root_tree = copy_skeleton(ns, skeleton, "", SEALED);
+	*dev_tree = copy_skeleton(ns, skeleton, "dev", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
 	if (*root_tree == -1 || *dev_tree == -1)
 		return err_sys(e, "clone the skeleton");
 	return 0;
@@ -222,7 +230,7 @@ detach_by_name(const struct sandbox_plan *p, int *root_tree, int *dev_tree, stru
 {
 	AUTO_FD int skeleton = open_by_name(p->skeleton, e);
 
-	if (skeleton == -1 || root_detach(skeleton, root_tree, dev_tree, e) == -1)
+	if (skeleton == -1 || root_detach(-1, skeleton, root_tree, dev_tree, e) == -1)
 		return -1;
 	if (p->image == -1)
 		return 0;

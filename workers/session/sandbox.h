@@ -62,7 +62,7 @@ int root_build(const struct sandbox_plan *, struct err *);
 extern const char *const root_host_view[];
 
 /* In the worker, which as root may open the skeleton; the child may not. */
-int root_detach(int skeleton, int *root_tree, int *dev_tree, struct err *);
+int root_detach(int ns, int skeleton, int *root_tree, int *dev_tree, struct err *);
 int netns_loopback_up(struct err *);
 
 #endif

@@ -1,8 +1,10 @@
 #include "tree.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -24,6 +26,25 @@ tree_copy(int dir, const char *path, bool deep, uint64_t attributes)
 		return -1;
 	if (sys_mount_setattr(tree, "", AT_EMPTY_PATH | recursive, &attr) == -1)
 		return -1;
+	return fd_take(&tree);
+}
+
+/* A visit changes where we stand and what / is, so both are put back. */
+int
+tree_copy_from(int ns, int dir, const char *path, uint64_t attributes)
+{
+	AUTO_FD int home = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+	AUTO_FD int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	AUTO_FD int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (home == -1 || root == -1 || here == -1 || setns(ns, CLONE_NEWNS) == -1)
+		return -1;
+	AUTO_FD int tree = tree_copy(dir, path, false, attributes);
+	int         why = errno;
+	/* a worker that cannot come back must not go on */
+	if (setns(home, CLONE_NEWNS) == -1 || fchdir(root) == -1 || chroot(".") == -1 || fchdir(here) == -1)
+		abort();
+	errno = why;
 	return fd_take(&tree);
 }
 

@@ -17,6 +17,9 @@
  */
 int tree_copy(int dir, const char *path, bool deep, uint64_t attributes);
 
+/* The same of a descriptor in another mount namespace, and not deep. */
+int tree_copy_from(int ns, int dir, const char *path, uint64_t attributes);
+
 /* Show owner uid:gid on disk as to:to, and so on for count ids. */
 struct idmap {
 	uid_t    uid;
