@@ -41,6 +41,12 @@ fills_and_bounds(void)
 	s.cpus = 0.001;
 	ok(policy_fill_spec(&s, &config, &e) == -1, "too little cpu is refused");
 	s.cpus = 1;
+	const char *walls[] = { "netns", "moat" };
+	s.require = (struct strs){ 2, walls };
+	ok(policy_fill_spec(&s, &config, &e) == -1 && e.code == E_INVALID, "an unknown wall is refused");
+	like(e.text, "^spec.require: there is no wall 'moat'; there are: userns, ", "by name, with those there are");
+	s.require.n = 1;
+	ok(policy_fill_spec(&s, &config, &e) == 0, "a known one is not");
 	s.network = NETWORK_ON;
 	ok(policy_fill_spec(&s, &config, &e) == -1, "network on is refused");
 	like(e.text, "loopback only", "and never becomes the host's network");

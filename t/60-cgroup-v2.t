@@ -23,6 +23,10 @@ sleepers='ps -eo args= | grep -c "[s]leep 98765"'
 of() { boxctl inspect "$1" -o json | sed -n 's/.*"id": \([0-9]*\).*/\1/p'; }
 cgroup_of() { find $tree -type d -name "s$(of "$1")"; }
 
+# what is below needs no daemon
+"$BUILD/t/20-slots.t" >"$D/slots" 2>&1
+ok "a command's own cgroup limits and counts (t/20-slots)" || diag "$(cat "$D/slots")"
+
 boxd_start
 status=$(boxctl status)
 like "$status" 'tier: +full' "the tier is full"
@@ -37,8 +41,11 @@ is "$(cat "$dir/memory.max")" $((24 << 20)) "memory.max is set"
 is "$(cat "$dir/memory.swap.max" 2>/dev/null || echo 0)" 0 "no swap"
 is "$(cat "$dir/pids.max")" 21 "pids.max is set, with one for init"
 is "$(cat "$dir/cpu.max")" "200000 100000" "cpu.max is set"
-is "$(cat "$dir/cgroup.procs")" "$(boxctl inspect s -o json | sed -n 's/.*"init_pid": \([0-9]*\).*/\1/p')" \
-	"only init is in the session's own cgroup"
+is "$(cat "$dir/cgroup.procs")" "" "nobody is in the session's own cgroup"
+is "$(cat "$dir/init/cgroup.procs")" "$(boxctl inspect s -o json | sed -n 's/.*"init_pid": \([0-9]*\).*/\1/p')" \
+	"only init is in its leaf"
+is "$(cat "$dir/x0/memory.oom.group")" 1 "a command that runs out of memory goes as a whole"
+unlike "$(boxctl exec s -- cat /proc/self/cgroup)" '\.\.|boxd-' "the session's cgroup is the root of what is seen inside"
 boxctl create --name slow --cpus 0.2 >/dev/null
 boxctl exec slow -t 0.5 -c 'while :; do :; done' 2>/dev/null
 is "$(awk '/nr_throttled/ { print ($2 > 0) }' "$(cgroup_of slow)/cpu.stat")" 1 "a busy command is throttled"
@@ -49,6 +56,20 @@ is $? 137 "memory: the command is killed"
 like "$json" '"cause": "memory"' "memory: the cause is told"
 is "$(boxctl exec s -- echo alive)" alive "memory: the session lives on"
 
+json=$(boxctl exec s -o json -c "perl -e '$hog'; exit 3" 2>/dev/null)
+like "$json" '"cause": "memory"' "memory: a child's death is told too"
+like "$json" '"signal": 9' "memory: the whole command goes"
+boxctl exec s -o json -c 'until [ -e /tmp/end ]; do sleep 0.1; done; kill -9 $$' >"$D/innocent" 2>/dev/null &
+innocent=$!
+boxctl exec s -o json -- perl -e "$hog" >"$D/guilty" 2>/dev/null
+boxctl exec s -o json -c "$forks" >"$D/forks" 2>/dev/null
+boxctl exec s -- pkill sleep
+boxctl exec s -- touch /tmp/end
+wait $innocent
+like "$(cat "$D/guilty")" '"cause": "memory"' "blame: who breaks the memory limit"
+like "$(cat "$D/forks")" '"cause": "pids"' "blame: who breaks the pids limit"
+like "$(cat "$D/innocent")" '"cause": "signal"' "blame: and not who runs beside them"
+
 boxctl exec s -t 0.7 -c "$hidden" 2>/dev/null
 is $? 124 "timeout: the command is killed"
 is "$(boxctl exec s -c "$sleepers")" 0 "timeout: with all that hid"
@@ -56,9 +77,26 @@ boxctl exec s -c 'setsid sleep 98765 >/dev/null 2>&1 &'
 boxctl exec s -t 0.3 -- sleep 91 2>/dev/null
 is "$(boxctl exec s -c "$sleepers")" 1 "timeout: no other command's process"
 
+boxctl exec s -t 2 -- perl -e 'while (1) { fork }' >/dev/null 2>&1
+is $? 124 "a fork bomb: timed out"
+is "$(cat "$dir"/x*/cgroup.procs | wc -l)" 1 "a fork bomb: nobody is left but the process of before"
+
+boxctl exec s -c 'while :; do echo x >>/tmp/n; sleep 0.02; done' >/dev/null 2>&1 &
+counter=$!
+eventually boxctl exec s -- test -s /tmp/n
+boxctl pause s >/dev/null
+ok "pause: it is paused"
+is "$(cat "$dir"/x*/cgroup.events | grep -c 'frozen 0')" 0 "pause: all its commands are frozen"
+is "$(cat "$dir/init/cgroup.freeze")" 0 "pause: init is not"
+like "$(boxctl exec s -- true 2>&1)" 'is paused' "pause: a command is refused"
+boxctl resume s >/dev/null
+is "$(cat "$dir"/x*/cgroup.events | grep -c 'frozen 1')" 0 "pause: and goes on"
+
 like "$(boxctl exec s -o json -c "$forks" 2>/dev/null)" '"cause": "pids"' "pids: the cause is told"
+boxctl pause s >/dev/null
 boxctl rm s >/dev/null
-ok "the full session is deleted"
+ok "the full and paused session is deleted"
+wait $counter
 [ -n "$dir" ] && [ ! -e "$dir" ]
 ok "its cgroup is gone"
 
@@ -75,7 +113,9 @@ mkdir $tree/slice
 boxd_config "cgroup_dir = $tree/slice" "spare_sandboxes = 0"
 boxd_start
 like "$(boxctl status)" 'limits: +memory by cgroup v2, pids by cgroup v2$' "without the cpu controller: told"
-like "$(boxctl status)" 'cpu limit: ' "without the cpu controller: said to be missing"
+like "$(boxctl status)" 'cgroup.cpu: ' "without the cpu controller: said to be missing"
+like "$(boxctl create --require cgroup.memory,cgroup.cpu 2>&1)" 'does not give the required wall cgroup.cpu: ' \
+	"without the cpu controller: refused to who requires it"
 is "$(boxctl run -- echo hello)" hello "without the cpu controller: a command runs"
 json=$(boxctl run --memory 24 -o json -- perl -e "$hog" 2>/dev/null)
 like "$json" '"cause": "memory"' "without the cpu controller: the other limits hold"
@@ -94,7 +134,8 @@ sh -c 'echo 0 >"$1/cgroup.procs" && exec setpriv --reuid 65534 --regid 65534 --c
 BOXD_PID=$!
 eventually _ready_or_dead
 like "$(boxctl status)" 'limits: +memory by cgroup v2, pids by cgroup v2, cpu by cgroup v2' "a user's boxd: limits are by cgroup v2"
-boxctl create --name s --memory 24 >/dev/null
+boxctl create --name s --memory 24 --require cgroup.memory,cgroup.kill >/dev/null
+like "$(boxctl create --require uids 2>&1)" 'wall uids: .*run it as root' "a user's boxd: what it cannot give is refused"
 like "$(boxctl exec s -o json -- perl -e "$hog" 2>/dev/null)" '"cause": "memory"' "a user's boxd: and hold"
 boxctl exec s -t 0.7 -c "$hidden" 2>/dev/null
 is "$? $(boxctl exec s -c "$sleepers")" "124 0" "a user's boxd: a timeout kills all"

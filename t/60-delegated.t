@@ -26,6 +26,13 @@ else
 		is $? 124 "$1: a timeout"
 		is "$(ctl exec s -c 'ps -eo args= | grep -c "[s]leep 98765"')" 0 "$1: kills everything"
 	}
+	like "$(ctl inspect s)" 'walls: .*cgroup.kill, cgroup.freeze' "so a kill and a pause are the kernel's"
+	ctl create --require cgroup.kill --name w >/dev/null
+	ok "which can be required"
+	like "$(ctl create --require uids 2>&1)" 'wall uids: ' "and a range of uids cannot"
+	ctl pause w >/dev/null && like "$(ctl ps)" '^w +paused' "it pauses"
+	ctl rm w >/dev/null
+	ok "and deletes what is paused"
 	kills "at first"
 	kill -USR2 "$BOXD_PID"
 	anew() { [ "$(grep -c ' ready pid=' "$D/log")" = 2 ] && ctl inspect s 2>/dev/null | grep -Eq 'state: +ready'; }

@@ -41,6 +41,11 @@ told proto/PROTOCOL.md "and names every other" <"$D/words"
 sed -n 's/^ERROR([A-Z]*, *"\([a-z_]*\)".*/`\1`/p' proto/errors.def >"$D/words"
 told proto/PROTOCOL.md "and every error" <"$D/words"
 
+sed -n 's/^WALL([A-Z_]*, "\([a-z.]*\)".*/\1/p' proto/walls.def >"$D/words"
+for document in etc/boxd.conf.5 etc/boxctl.bash-completion proto/PROTOCOL.md; do
+	told $document "$document tells every wall" <"$D/words"
+done
+
 "$BUILD/boxctl" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' | sed 's/^/It Cm /' >"$D/words"
 told etc/boxctl.1 "boxctl(1) tells every command" <"$D/words"
 "$BUILD/boxd" --help | grep -oE '^ +(-[a-z], )?--[a-z-]+' | sed 's/.*--/-/' >"$D/words"

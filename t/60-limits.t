@@ -15,6 +15,17 @@ if printf '%s' "$tier" | grep -q 'memory by cgroup'; then
 else
 	skip 4 "no memory controller here"
 fi
+# swap: the sum of both has the same limit (v1), or swap has the limit 0 (v2)
+id=$(boxctl inspect s -o json | sed -n 's/.*"id": \([0-9]*\).*/\1/p')
+v1=$(find /sys/fs/cgroup -path "*/s$id/memory.memsw.limit_in_bytes" 2>/dev/null)
+v2=$(find /sys/fs/cgroup -path "*/s$id/memory.swap.max" 2>/dev/null)
+if [ -n "$v1" ]; then
+	is "$(cat "$v1") $(cat "${v1%memsw.*}limit_in_bytes")" "67108864 67108864" "no swap: memory and swap have one limit"
+elif [ -n "$v2" ]; then
+	is "$(cat "$v2")" 0 "no swap: its limit is 0"
+else
+	skip 1 "swap is not accounted here"
+fi
 if printf '%s' "$tier" | grep -q 'pids by cgroup'; then
 	json=$(boxctl exec s -o json -c 'i=0; while [ $i -lt 40 ]; do sleep 60 & i=$((i+1)); done; exit 1')
 	like "$json" '"cause": "pids"' "pids: the cause is told"

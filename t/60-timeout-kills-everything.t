@@ -21,6 +21,13 @@ boxctl exec s -t 1.5 -- perl -e 'while (1) { fork }' >/dev/null 2>"$D/err"
 is $? 124 "a fork bomb: timed out"
 like "$(cat "$D/err")" '[0-9]+ processes killed' "the dead are counted"
 is "$(boxctl exec s -- ps -eo pid= | wc -l | tr -d ' ')" 2 "only init and the one who counts are left"
+init=$(boxctl inspect s -o json | sed -n 's/.*"init_pid": \([0-9]*\).*/\1/p')
+is "$(_tree "$init")" "" "seen from outside nobody but init is left"
+for bomb in 'perl -e "while (1) { fork; fork; exit if rand() < 0.3 }"' 'f() { f | f & }; f' \
+	'perl -e "while (1) { if (!fork) { setpgrp; fork; select undef, undef, undef, 0.001 } }"'; do
+	boxctl exec s -t 1 -c "($bomb) & exec sleep 98765" >/dev/null 2>&1
+	is "$? $(_tree "$init")" "124 " "no survivor of: $bomb"
+done
 
 boxctl exec s -c 'setsid sleep 98765 >/dev/null 2>&1 &'
 boxctl exec s -t 0.3 -- sleep 98765 2>/dev/null

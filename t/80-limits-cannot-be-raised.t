@@ -55,6 +55,41 @@ like "$(in_box -c 'exec 2>&1; echo -1000 >/proc/self/oom_score_adj; cat /proc/se
 like "$(in_box -c "exec 2>&1; echo $((base - 1)) >/proc/self/oom_score_adj; cat /proc/self/oom_score_adj" | tail -n 1)" '^500$' "nor stand behind boxd"
 like "$(in_box -c 'exec 2>&1; echo -17 >/proc/self/oom_adj; cat /proc/self/oom_score_adj' | tail -n 1)" '^500$' "nor by the old name"
 
+# The files behind the limits: written from nowhere inside, and what they say stays; also in a slot used for the first time.
+limit_files() { find /sys/fs/cgroup -path "*/s$(boxctl inspect s -o json | sed -n 's/.*"id": \([0-9]*\).*/\1/p')/*" \
+	\( -name 'memory*limit_in_bytes' -o -name memory.max -o -name pids.max -o -name cpu.max -o -name cpu.cfs_quota_us \
+	-o -name cgroup.freeze -o -name freezer.state \) 2>/dev/null | sort | while read -r f; do echo "${f#/sys/fs/cgroup} $(cat "$f")"; done; }
+cat >"$D/write.pl" <<'EOF'
+use File::Find;
+my ($tried, $done) = (0, 0);
+sub try { my ($f, $v) = @_; $tried++; $done++, print "wrote $f\n" if open(my $h, ">", $f) and syswrite($h, $v) }
+# as a path, by every descriptor anybody has, and through the roots and working directories of others
+for my $root ("", glob("/proc/[0-9]*/root"), glob("/proc/[0-9]*/cwd"), "/proc/self/cwd/..") {
+	for my $dir ("/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/memory", "/sys/fs/cgroup/pids", "/cgroup") {
+		try("$root$dir/$_", "0") for qw(tasks cgroup.procs pids.max memory.max memory.limit_in_bytes cpu.max);
+	}
+}
+for my $fd (glob("/proc/[0-9]*/fd/*"), glob("/proc/[0-9]*/task/*/fd/*")) {
+	my $to = readlink($fd) // "";
+	try($fd, "0") if $to =~ /cgroup|tasks/;
+	for my $f (qw(tasks pids.max memory.max ../pids.max ../memory.max ../../tasks)) { try("$fd/$f", "0") }
+}
+print "tried several, $done done\n" if $tried > 50;
+EOF
+before=$(limit_files)
+is "$(in_box -- perl -e "$(cat "$D/write.pl")")" "tried several, 0 done" "no file of a cgroup is written"
+box exec s -t 20 -- sleep 5 >/dev/null 2>&1 & # takes the slot, so that the next has a new one
+busy=$!
+eventually sh -c "$BUILD/boxctl --socket $D/run/boxd.sock inspect s -o json | grep -q '\"running\": 1'"
+is "$(in_box -- perl -e "$(cat "$D/write.pl")")" "tried several, 0 done" "nor from a new place beside another command"
+wait $busy
+if [ -n "$before" ]; then
+	is "$(limit_files | grep -v '/x1/')" "$before" "and the limits are what they were"
+	is "$(limit_files | grep '/x1/' | grep -Ev '9223372036854771712|max|THAWED| 0$')" "" "the new place has none that was raised or set"
+else
+	skip 2 "the session's cgroups are not seen from here"
+fi
+
 # Processes of others: no pid inside names one.
 timeout -k 5 30 "$BUILD/boxctl" --socket "$D/run/boxd.sock" exec other -t 25 -c 'echo ready; exec sleep 20' >"$D/other" 2>&1 &
 holder=$!

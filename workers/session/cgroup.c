@@ -195,17 +195,15 @@ open_all(struct cgroup *c, const struct msg_worker_start *w, bool make)
 	open_counters(c);
 }
 
-/* Init moves its commands: it must be allowed to, on both ends of the move.  And it kills them. */
+/*
+ * Init moves its commands: it must be allowed to, on both ends of the move.  What is
+ * given is not ours any more, without the capability that we gave up.
+ */
 int
-cgroup_give_to_init(const struct cgroup *c, int dir, struct err *e)
+cgroup_give_to_init(const struct cgroup *c, int dir, const char *file, struct err *e)
 {
-	static const char *const files[] = { "cgroup.procs", "cgroup.kill", "cgroup.freeze" };
-
-	if (c->owner == geteuid())
-		return 0;
-	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
-		if (fchownat(dir, files[i], c->owner, (gid_t)-1, 0) == -1 && errno != ENOENT)
-			return err_sys(e, "chown %s", files[i]);
+	if (c->owner != geteuid() && fchownat(dir, file, c->owner, (gid_t)-1, 0) == -1 && errno != ENOENT)
+		return err_sys(e, "chown %s", file);
 	return 0;
 }
 
@@ -238,9 +236,9 @@ make_v2(struct cgroup *c, struct err *e)
 		return 0;
 	if (c->unified == -1 || (c->base.v2_limits && c->leaf == -1))
 		return err_sys(e, "make cgroup %s/%s", c->paths[0], c->name);
-	if (c->leaf >= 0 && cgroup_give_to_init(c, c->leaf, e) == -1)
+	if (c->leaf >= 0 && cgroup_give_to_init(c, c->leaf, "cgroup.procs", e) == -1)
 		return -1;
-	return cgroup_give_to_init(c, c->unified, e);
+	return cgroup_give_to_init(c, c->unified, "cgroup.procs", e);
 }
 
 int

@@ -142,7 +142,7 @@ int      cgroup_write(int dir, const char *file, const char *text);
 bool     cgroup_read(int dir, const char *file, char *text, size_t size);
 uint64_t cgroup_counter(int fd, const char *key);
 int      cgroup_limit_memory(const struct cgroup *, int dir, uint64_t bytes, struct err *);
-int      cgroup_give_to_init(const struct cgroup *, int dir, struct err *);
+int      cgroup_give_to_init(const struct cgroup *, int dir, const char *file, struct err *);
 uint64_t cgroup_count_lines(int dir, const char *file);
 uint64_t cgroup_slot_population(const struct cgroup *, size_t slot);
 

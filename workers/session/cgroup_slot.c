@@ -57,91 +57,112 @@ slot_open_file(int dir, size_t i, const char *file, int flags)
 
 /* ---- making ---- */
 
-/* v2, ready for init.  Who runs out of memory loses the whole command, not a random part of it. */
-static int
-slot_open_v2(const struct cgroup *c, size_t i, struct cgroup_slot *s, struct err *e)
+static void
+slot_reset(struct cgroup_slot *s, enum slot_use use)
 {
-	char name[CGROUP_NAME];
-
-	slot_name(i, name);
-	if (mkdirat(c->unified, name, 0755) == -1 && errno != EEXIST)
-		return err_sys(e, "make a cgroup for the command");
-	s->dir = openat(c->unified, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (s->dir == -1 || (s->events = openat(s->dir, "cgroup.events", O_RDONLY | O_CLOEXEC)) == -1)
-		return err_sys(e, "open the command's cgroup");
-	cgroup_write(s->dir, "memory.oom.group", "1");
-	if (c->v1[CG_MEMORY] == -1)
-		s->oom_file = openat(s->dir, "memory.events", O_RDONLY | O_CLOEXEC);
-	if (c->v1[CG_PIDS] == -1)
-		s->pids_file = openat(s->dir, "pids.events", O_RDONLY | O_CLOEXEC);
-	return cgroup_give_to_init(c, s->dir, e);
-}
-
-static int
-slot_open_v1(const struct cgroup *c, size_t i, struct cgroup_slot *s, struct err *e)
-{
-	char name[CGROUP_NAME];
-
-	slot_name(i, name);
-	for (int k = 0; k < CG__COUNT; k++) {
-		if (!slot_has(c, k))
-			continue;
-		if (mkdirat(c->v1[k], name, 0755) == -1 && errno != EEXIST)
-			return err_sys(e, "make a %s cgroup for the command", cg_name(k));
-		if ((s->join[k] = slot_open_file(c->v1[k], i, "tasks", O_WRONLY)) == -1)
-			return err_sys(e, "open the command's %s cgroup", cg_name(k));
-	}
-	if (c->v1[CG_MEMORY] >= 0)
-		s->oom_file = slot_open_file(c->v1[CG_MEMORY], i, "memory.oom_control", O_RDONLY);
-	if (c->v1[CG_PIDS] >= 0)
-		s->pids_file = slot_open_file(c->v1[CG_PIDS], i, "pids.events", O_RDONLY);
-	return 0;
+	*s = (struct cgroup_slot){ .use = use, .dir = -1, .events = -1, .oom_file = -1, .pids_file = -1 };
+	for (int k = 0; k < CG__COUNT; k++)
+		s->join[k] = -1;
 }
 
 static void
-slot_close_v2(const struct cgroup *c, struct cgroup_slot *s)
+slot_close(struct cgroup_slot *s)
 {
 	fd_close(&s->dir);
 	fd_close(&s->events);
-	if (c->v1[CG_MEMORY] == -1)
-		fd_close(&s->oom_file);
-	if (c->v1[CG_PIDS] == -1)
-		fd_close(&s->pids_file);
-}
-
-static void
-slot_close(const struct cgroup *c, struct cgroup_slot *s)
-{
-	slot_close_v2(c, s);
 	fd_close(&s->oom_file);
 	fd_close(&s->pids_file);
 	for (int k = 0; k < CG__COUNT; k++)
 		fd_close(&s->join[k]);
 }
 
-/* The next slot, made or found; -1 and the reason. */
 static int
-slot_add(struct cgroup *c, enum slot_use use, struct err *e)
+slot_mkdirs(const struct cgroup *c, size_t i, struct err *e)
 {
-	size_t              i = c->nslots;
-	struct cgroup_slot  s = { .use = use, .dir = -1, .events = -1, .oom_file = -1, .pids_file = -1 };
-	struct cgroup_slot *all;
+	char name[CGROUP_NAME];
 
-	if (i >= LIM_SLOTS)
-		return err_set(e, E_CAPACITY, "%d cgroups of commands are in use", LIM_SLOTS);
+	slot_name(i, name);
+	if (c->unified >= 0 && mkdirat(c->unified, name, 0755) == -1 && errno != EEXIST)
+		return err_sys(e, "make a cgroup for the command");
 	for (int k = 0; k < CG__COUNT; k++)
-		s.join[k] = -1;
-	if ((c->unified >= 0 && slot_open_v2(c, i, &s, e) == -1) || slot_open_v1(c, i, &s, e) == -1) {
-		slot_close(c, &s);
+		if (slot_has(c, k) && mkdirat(c->v1[k], name, 0755) == -1 && errno != EEXIST)
+			return err_sys(e, "make a %s cgroup for the command", cg_name(k));
+	return 0;
+}
+
+/* What is there of it; the rest stays -1. */
+static void
+slot_open(const struct cgroup *c, size_t i, struct cgroup_slot *s)
+{
+	int memory = c->v1[CG_MEMORY], pids = c->v1[CG_PIDS];
+
+	if (c->unified >= 0) {
+		s->dir = slot_open_file(c->unified, i, "", O_RDONLY | O_DIRECTORY);
+		s->events = slot_open_file(c->unified, i, "cgroup.events", O_RDONLY);
+	}
+	for (int k = 0; k < CG__COUNT; k++)
+		if (slot_has(c, k))
+			s->join[k] = slot_open_file(c->v1[k], i, "tasks", O_WRONLY);
+	s->oom_file = memory >= 0 ? slot_open_file(memory, i, "memory.oom_control", O_RDONLY)
+				  : slot_open_file(c->unified, i, "memory.events", O_RDONLY);
+	s->pids_file = slot_open_file(pids >= 0 ? pids : c->unified, i, "pids.events", O_RDONLY);
+}
+
+static bool
+slot_is_whole(const struct cgroup *c, const struct cgroup_slot *s)
+{
+	for (int k = 0; k < CG__COUNT; k++)
+		if (slot_has(c, k) && s->join[k] == -1)
+			return false;
+	return c->unified == -1 || (s->dir >= 0 && s->events >= 0);
+}
+
+/* Ready for a command.  Who runs out of memory on v2 loses the whole command, not a random part of it. */
+static int
+slot_make(const struct cgroup *c, size_t i, struct cgroup_slot *s, struct err *e)
+{
+	slot_reset(s, SLOT_FREE);
+	if (slot_mkdirs(c, i, e) == -1)
 		return -1;
+	slot_open(c, i, s);
+	int r = slot_is_whole(c, s) ? 0 : err_sys(e, "open the command's cgroups");
+	if (r == 0 && s->dir >= 0) {
+		cgroup_write(s->dir, "memory.oom.group", "1");
+		r = cgroup_give_to_init(c, s->dir, "cgroup.procs", e);
+		if (r == 0)
+			r = cgroup_give_to_init(c, s->dir, "cgroup.kill", e);
 	}
-	if ((all = realloc(c->slots, (i + 1) * sizeof(*all))) == NULL) {
-		slot_close(c, &s);
+	if (r == -1)
+		slot_close(s);
+	return r;
+}
+
+/* At the end of the list; its index, or -1 and the reason. */
+static int
+slot_add(struct cgroup *c, const struct cgroup_slot *s, struct err *e)
+{
+	struct cgroup_slot *all = realloc(c->slots, (c->nslots + 1) * sizeof(*all));
+
+	if (all == NULL)
 		return err_set(e, E_SYS, "no memory for a command's cgroup");
-	}
 	c->slots = all;
-	c->slots[c->nslots++] = s;
-	return (int)i;
+	c->slots[c->nslots] = *s;
+	return (int)c->nslots++;
+}
+
+static int
+slot_new(struct cgroup *c, struct err *e)
+{
+	struct cgroup_slot s;
+	int                slot;
+
+	if (c->nslots >= LIM_SLOTS)
+		return err_set(e, E_CAPACITY, "%d cgroups of commands are in use", LIM_SLOTS);
+	if (slot_make(c, c->nslots, &s, e) == -1)
+		return -1;
+	if ((slot = slot_add(c, &s, e)) == -1)
+		slot_close(&s);
+	return slot;
 }
 
 /* ---- who is in it ---- */
@@ -179,16 +200,21 @@ is_empty(const struct cgroup *c, size_t i)
 static bool
 slot_replace(struct cgroup *c, size_t i)
 {
-	char       name[CGROUP_NAME];
-	struct err ignored;
+	char               name[CGROUP_NAME];
+	struct cgroup_slot fresh;
+	struct err         ignored;
 
-	if (c->unified == -1)
-		return is_empty(c, i);
 	slot_name(i, name);
-	if (unlinkat(c->unified, name, AT_REMOVEDIR) == -1 && errno != ENOENT)
+	if (c->unified == -1 && !is_empty(c, i))
 		return false;
-	slot_close_v2(c, &c->slots[i]);
-	return slot_open_v2(c, i, &c->slots[i], &ignored) == 0;
+	if (c->unified >= 0 && unlinkat(c->unified, name, AT_REMOVEDIR) == -1 && errno != ENOENT)
+		return false;
+	if (slot_make(c, i, &fresh, &ignored) == -1)
+		return false;
+	fresh.limited = c->slots[i].limited; /* v1 directories stay */
+	slot_close(&c->slots[i]);
+	c->slots[i] = fresh;
+	return true;
 }
 
 static bool
@@ -213,7 +239,7 @@ cgroup_slot_prepare(struct cgroup *c)
 	struct err ignored; /* the next command tells */
 
 	if (cgroup_has_slots(c) && c->nslots == 0)
-		slot_add(c, SLOT_FREE, &ignored);
+		slot_new(c, &ignored);
 }
 
 int
@@ -225,7 +251,7 @@ cgroup_slot_take(struct cgroup *c, struct err *e)
 		if (slot_usable(c, i))
 			found = (int)i;
 	if (found == -1)
-		found = slot_add(c, SLOT_FREE, e);
+		found = slot_new(c, e);
 	if (found == -1)
 		return -1;
 	if (c->slots[found].limited)
@@ -318,9 +344,15 @@ int
 cgroup_slots_reopen(struct cgroup *c, struct err *e)
 {
 	while (slot_exists(c, c->nslots)) {
-		if (slot_add(c, SLOT_SPENT, e) == -1)
+		struct cgroup_slot s;
+
+		slot_reset(&s, SLOT_SPENT);
+		s.limited = true;
+		slot_open(c, c->nslots, &s);
+		if (slot_add(c, &s, e) == -1) {
+			slot_close(&s);
 			return -1;
-		c->slots[c->nslots - 1].limited = true;
+		}
 	}
 	return 0;
 }
@@ -345,7 +377,7 @@ cgroup_slots_remove(struct cgroup *c, struct err *e)
 			r = slot_has(c, k) ? remove_one(c->v1[k], name) : 0;
 		if (r != 0)
 			return r == 1 ? 1 : err_sys(e, "remove cgroup %s/%s", c->name, name);
-		slot_close(c, &c->slots[--c->nslots]);
+		slot_close(&c->slots[--c->nslots]);
 	}
 	return 0;
 }
@@ -354,6 +386,6 @@ void
 cgroup_slots_clear(struct cgroup *c)
 {
 	while (c->nslots > 0)
-		slot_close(c, &c->slots[--c->nslots]);
+		slot_close(&c->slots[--c->nslots]);
 	free(c->slots);
 }

@@ -138,16 +138,13 @@ struct birth {
 	int   error;
 };
 
-/*
- * In the child in between: the namespace's root is where its maker is, the newborn is
- * ours no less than our parent's own, and descriptors are shared with it.
- */
+/* In the child in between: bear another, whose parent is ours, with descriptors that we share with it. */
 static _Noreturn void
 bear(const struct sandbox_plan *p, int go, struct clone_args *args, struct birth *b)
 {
 	struct err ignored;
 
-	args->flags |= CLONE_NEWCGROUP | CLONE_PARENT | CLONE_INTO_CGROUP;
+	args->flags = (args->flags & ~(uint64_t)CLONE_NEWUSER) | CLONE_PARENT | CLONE_INTO_CGROUP;
 	args->cgroup = (uint64_t)p->cgroup->leaf;
 	args->exit_signal = 0; /* as ours */
 	args->pidfd = (uint64_t)(uintptr_t)&b->pidfd;
@@ -161,16 +158,17 @@ bear(const struct sandbox_plan *p, int go, struct clone_args *args, struct birth
 
 /*
  * Init shall stand in a leaf of the session's cgroup and see that cgroup as its root, or
- * it may not move commands to the leaves beside its own (nsdelegate).  Moving it later
- * would wait for a grace period.  So it is born there, by a child that is in the
- * session's cgroup for this moment.
+ * it may not move commands to the leaves beside its own (nsdelegate).  But a namespace's
+ * root is where its first process was born, and moving that one later would wait for a
+ * grace period.  So there is a child in between: it comes into the session's cgroup with
+ * new cgroup and user namespaces, bears init into the leaf, and is gone.
  */
 static pid_t
 clone_in_leaf(const struct sandbox_plan *p, int go, struct clone_args *args)
 {
 	struct birth     *b = mmap(NULL, sizeof(*b), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct clone_args between = {
-		.flags = CLONE_FILES | CLONE_INTO_CGROUP,
+		.flags = CLONE_FILES | CLONE_NEWUSER | CLONE_NEWCGROUP | CLONE_INTO_CGROUP,
 		.exit_signal = SIGCHLD,
 		.cgroup = (uint64_t)p->cgroup->unified,
 	};
