@@ -68,12 +68,36 @@ policy_fill_spec(struct msg_spec *s, const struct config *c, struct err *e)
  * 1.5 ms and more; but what is written to it is charged to the session's memory: full, it
  * must leave most of that to programs.
  */
+/*
+ * Files in a tmpfs are memory that no OOM killer gets back.  Three of tmp_mb, the overlay and
+ * a workspace together stay under 7/8 of what the session has: room is left for its processes.
+ */
+enum { TMP_SHARE = 8, OVERLAY_SHARE = 4, WORKSPACE_SHARE = 4 };
+
+static uint64_t
+at_most(uint64_t mb, uint64_t memory_mb, unsigned share)
+{
+	uint64_t most = memory_mb / share;
+
+	return mb < most ? mb : most > 0 ? most : 1;
+}
+
+uint64_t
+policy_tmp_mb(const struct msg_spec *s, const struct config *c)
+{
+	return at_most(c->tmp_mb, s->memory_mb, TMP_SHARE);
+}
+
+uint64_t
+policy_overlay_mb(const struct msg_spec *s, const struct config *c)
+{
+	return at_most(c->overlay_mb, s->memory_mb, OVERLAY_SHARE);
+}
+
 enum backend
 policy_backend(const struct msg_spec *s, const struct config *c)
 {
-	enum { SHARE = 4 };
-
-	if (c->workspace_backend == BACKEND_AUTO && s->workspace_mb <= s->memory_mb / SHARE)
+	if (c->workspace_backend == BACKEND_AUTO && s->workspace_mb <= s->memory_mb / WORKSPACE_SHARE)
 		return BACKEND_TMPFS;
 	return c->workspace_backend;
 }

@@ -15,6 +15,10 @@ int policy_fill_spec(struct msg_spec *, const struct config *, struct err *);
 /* Where its private workspace goes; auto: to a disk, whichever way works. */
 enum backend policy_backend(const struct msg_spec *, const struct config *);
 
+/* Sizes of what counts as memory, within what the session has. */
+uint64_t policy_tmp_mb(const struct msg_spec *, const struct config *);
+uint64_t policy_overlay_mb(const struct msg_spec *, const struct config *);
+
 /* The first field that differs, told as a conflict; 0 when there is none. */
 int policy_compare(const char *name, const struct msg_spec *have, const struct msg_spec *want, struct err *);
 

@@ -125,6 +125,7 @@ session_fits(const struct session *s, const struct msg_spec *spec)
 {
 	return s->spare && s->state == STATE_READY && s->spec.workspace_mb == spec->workspace_mb &&
 	       policy_backend(&s->spec, s->house->config) == policy_backend(spec, s->house->config) &&
+	       policy_tmp_mb(&s->spec, s->house->config) == policy_tmp_mb(spec, s->house->config) &&
 	       s->spec.network == spec->network &&
 	       (s->spec.pids_limit == spec->pids_limit || !s->house->machine->pids_by_rlimit) &&
 	       mountspec_is_default(spec) && !has_image(s, spec->image);

@@ -125,8 +125,8 @@ fill_start(const struct session *s, enum work work, struct msg_worker_start *sta
 	start->uid_base = s->uid_base;
 	start->uid_count = m->root ? 65536 : 1;
 	start->created_ms = s->created_ms;
-	start->tmp_mb = s->house->config->tmp_mb;
-	start->overlay_mb = s->house->config->overlay_mb;
+	start->tmp_mb = policy_tmp_mb(&s->spec, s->house->config);
+	start->overlay_mb = policy_overlay_mb(&s->spec, s->house->config);
 	start->inodes = s->house->config->inodes;
 	if (mountspec_wants_host(&s->spec))
 		mountrules_fill(s->house->mountrules, start);

@@ -240,9 +240,9 @@ hostile_packets(void)
 		hostile("a message with unasked", PING, sizeof(PING) - 1, -1, nfds, 0);
 		hostile("an empty packet", "", 0, -1, nfds, 2);
 	}
-	hostile("a message", PING, sizeof(PING) - 1, -1, 9, -1);
-	hostile("a message", PING, sizeof(PING) - 1, -1, 10, -1);
-	hostile("a message", PING, sizeof(PING) - 1, -1, 11, -1);
+	hostile("a message", PING, sizeof(PING) - 1, -1, LIM_PACKET_FDS + 1, -1);
+	hostile("a message", PING, sizeof(PING) - 1, -1, LIM_PACKET_FDS + 2, -1);
+	hostile("a message", PING, sizeof(PING) - 1, -1, LIM_PACKET_FDS + 3, -1);
 	hostile("a message", PING, sizeof(PING) - 1, -1, 253, -1);
 	hostile("a lone nil", "\xc0", 1, -1, 0, -1);
 }
@@ -267,7 +267,7 @@ hostile_file(const char *what, int file, size_t nfds, int want)
 static void
 hostile_files(void)
 {
-	for (size_t nfds = 1; nfds <= 9; nfds += 4) {
+	for (size_t nfds = 1; nfds <= LIM_PACKET_FDS + 1; nfds += 4) {
 		hostile_file("a file with a message", file_with(PING, 9, ALL_SEALS), nfds, 0);
 		hostile_file("an unsealed file", file_with(PING, 9, 0), nfds, -1);
 		hostile_file("a file that can shrink", file_with(PING, 9, F_SEAL_WRITE | F_SEAL_GROW), nfds, -1);
@@ -280,8 +280,8 @@ hostile_files(void)
 		hostile_file("a file with a nil", file_with("\xc0", 1, ALL_SEALS), nfds, -1);
 		hostile_file("a directory", open("/", O_RDONLY | O_CLOEXEC), nfds, -1);
 	}
-	hostile_file("a file with a message", file_with(PING, 9, ALL_SEALS), 10, -1);
-	hostile_file("a file with a message", file_with(PING, 9, ALL_SEALS), 11, -1);
+	hostile_file("a file with a message", file_with(PING, 9, ALL_SEALS), LIM_PACKET_FDS + 2, -1);
+	hostile_file("a file with a message", file_with(PING, 9, ALL_SEALS), LIM_PACKET_FDS + 3, -1);
 	hostile_file("a file with a message", file_with(PING, 9, ALL_SEALS), 253, -1);
 }
 

@@ -54,6 +54,20 @@ fills_and_bounds(void)
 }
 
 static void
+leaves_memory_for_processes(void)
+{
+	struct msg_spec s = { .memory_mb = 512 };
+
+	config_defaults(&config);
+	cmp_ok((int)policy_tmp_mb(&s, &config), "==", 64, "a session of usual size has the configured /tmp");
+	s.memory_mb = 64;
+	cmp_ok((int)policy_tmp_mb(&s, &config), "==", 8, "a small one no more than an eighth of its memory");
+	cmp_ok((int)policy_overlay_mb(&s, &config), "==", 16, "and a quarter for a writable root");
+	s.memory_mb = 4;
+	cmp_ok((int)policy_tmp_mb(&s, &config), "==", 1, "but never nothing");
+}
+
+static void
 compares_every_field(void)
 {
 	for (const struct field *f = msg_def(MSG_SPEC)->fields; f->name != NULL; f++) {
@@ -154,6 +168,7 @@ main(void)
 	config_defaults(&config);
 	checks_names();
 	fills_and_bounds();
+	leaves_memory_for_processes();
 	compares_every_field();
 	compares_mounts_as_sets();
 	knows_the_default();

@@ -64,12 +64,12 @@ boxctl resume s >/dev/null
 is "$(boxctl exec s -c 'ps -eo args= | grep -c "[s]leep 98765"')" 0 "nothing of the command is left"
 
 # a cancelled client, and the end
-box exec s -- sleep 98765 2>/dev/null &
+"$BUILD/boxctl" --socket "$D/run/boxd.sock" exec s -- sleep 98765 2>/dev/null &
 cancelled=$!
 running() { boxctl inspect s -o json | grep -q '"running": 2'; }
 eventually running
 boxctl pause s >/dev/null
-kill -INT $cancelled
+kill -TERM $cancelled # a shell's background job ignores SIGINT
 wait $cancelled
 pass "a cancelled command ends in a paused session"
 boxctl rm s >/dev/null

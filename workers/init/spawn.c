@@ -172,9 +172,25 @@ child_exec(const struct plan *p)
 	errno = denied ? EACCES : ENOENT;
 }
 
+/*
+ * When memory runs out a command shall die, not init.  A newborn stands where its
+ * parent does, so init steps forward for its birth, and the newborn itself sends init
+ * back: init sleeps until the command is executed, and must not stand there so long.
+ * Not being able to is no reason to fail.
+ */
+static void
+stand_before_oom(const struct spawner *by, bool forward)
+{
+	const char *to = forward ? "500" : by->oom_base;
+
+	if (by->oom > 0 && pwrite(by->oom, to, strlen(to), 0) == -1)
+		errno = 0;
+}
+
 static _Noreturn __attribute__((noinline)) void
 child(const struct plan *p)
 {
+	stand_before_oom(p->by, false);
 	setsid();
 	child_join(p);
 	child_stdio(p);
@@ -338,20 +354,6 @@ path_of(const char *const *env)
 	return DEFAULT_PATH;
 }
 
-/*
- * When memory runs out a command shall die, not init.  A newborn stands where its
- * parent does, so we step forward while it is born.  Not being able to is no reason to
- * fail.
- */
-static void
-stand_before_oom(const struct spawner *by, bool forward)
-{
-	const char *to = forward ? "500" : by->oom_base;
-
-	if (by->oom > 0 && pwrite(by->oom, to, strlen(to), 0) == -1)
-		errno = 0;
-}
-
 static pid_t
 start(const struct plan *p, struct spawn_failure *f)
 {
@@ -387,7 +389,8 @@ spawn(const struct spawner *by, const struct spawn *s, struct spawn_failure *f)
 	}
 	stand_before_oom(by, true);
 	pid_t pid = start(&p, f);
-	stand_before_oom(by, false);
+	if (pid == -1)
+		stand_before_oom(by, false); /* there may have been no newborn */
 	report_close(p.report);
 	return pid;
 }

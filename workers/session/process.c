@@ -8,7 +8,6 @@
 #include "log.h"
 
 #define DEFAULT_NAME "default"
-#define DEFAULT_WORKDIR "/workspace"
 
 /* ---- the table ----------------------------------------------------------------------- */
 
@@ -300,7 +299,7 @@ processes_start(struct worker *w, struct msg *m, struct err *e)
 	if (*record.spec.process == '\0')
 		record.spec.process = DEFAULT_NAME;
 	if (*record.spec.workdir == '\0')
-		record.spec.workdir = DEFAULT_WORKDIR;
+		record.spec.workdir = mounts_workdir(&w->about.spec);
 	if (process_check(&record.spec, e) == -1)
 		return -1;
 	if (body->capacity > 0 && (old == NULL || !process_is_live(old)))
