@@ -37,14 +37,14 @@ boxctl create --name s --memory 24 --pids 20 --cpus 2 >/dev/null
 ok "a session is made"
 dir=$(cgroup_of s)
 is "$(boxctl exec s -- echo hello)" hello "a command runs"
-is "$(cat "$dir/memory.max")" $((24 << 20)) "memory.max is set"
+is "$(cat "$dir/commands/memory.max") $(cat "$dir/memory.max")" "$((24 << 20)) $(((24 + 16) << 20))" "memory.max is set, with a little beside for init"
 is "$(cat "$dir/memory.swap.max" 2>/dev/null || echo 0)" 0 "no swap"
 is "$(cat "$dir/pids.max")" 21 "pids.max is set, with one for init"
 is "$(cat "$dir/cpu.max")" "200000 100000" "cpu.max is set"
 is "$(cat "$dir/cgroup.procs")" "" "nobody is in the session's own cgroup"
 is "$(cat "$dir/init/cgroup.procs")" "$(boxctl inspect s -o json | sed -n 's/.*"init_pid": \([0-9]*\).*/\1/p')" \
 	"only init is in its leaf"
-is "$(cat "$dir/x0/memory.oom.group")" 1 "a command that runs out of memory goes as a whole"
+is "$(cat "$dir/commands/x0/memory.oom.group")" 1 "a command that runs out of memory goes as a whole"
 unlike "$(boxctl exec s -- cat /proc/self/cgroup)" '\.\.|boxd-' "the session's cgroup is the root of what is seen inside"
 boxctl create --name slow --cpus 0.2 >/dev/null
 boxctl exec slow -t 0.5 -c 'while :; do :; done' 2>/dev/null
@@ -79,7 +79,7 @@ is "$(boxctl exec s -c "$sleepers")" 1 "timeout: no other command's process"
 
 boxctl exec s -t 2 -- perl -e 'while (1) { fork }' >/dev/null 2>&1
 is $? 124 "a fork bomb: timed out"
-is "$(cat "$dir"/x*/cgroup.procs | wc -l)" 1 "a fork bomb: nobody is left but the process of before"
+is "$(cat "$dir"/commands/x*/cgroup.procs | wc -l)" 1 "a fork bomb: nobody is left but the process of before"
 
 boxctl exec s -c 'while :; do echo x >>/tmp/n; sleep 0.02; done' >/dev/null 2>&1 &
 counter=$!

@@ -17,7 +17,7 @@ else
 fi
 # swap: the sum of both has the same limit (v1), or swap has the limit 0 (v2)
 id=$(boxctl inspect s -o json | sed -n 's/.*"id": \([0-9]*\).*/\1/p')
-v1=$(find /sys/fs/cgroup -path "*/s$id/memory.memsw.limit_in_bytes" 2>/dev/null)
+v1=$(find /sys/fs/cgroup -path "*/s$id/commands/memory.memsw.limit_in_bytes" 2>/dev/null)
 v2=$(find /sys/fs/cgroup -path "*/s$id/memory.swap.max" 2>/dev/null)
 if [ -n "$v1" ]; then
 	is "$(cat "$v1") $(cat "${v1%memsw.*}limit_in_bytes")" "67108864 67108864" "no swap: memory and swap have one limit"

@@ -12,7 +12,8 @@
 #include "fd.h"
 #include "bounds.h"
 
-#define LEAF "init" /* where init is when the session's cgroup hands controllers on */
+#define LEAF "init"         /* where init is when the session's cgroup hands controllers on */
+#define COMMANDS "commands" /* where all else is, when memory is limited */
 
 enum { CPU_PERIOD_US = 100000 };
 
@@ -162,7 +163,7 @@ counter_file(const struct cgroup *c, enum cg_controller k, const char *v1, const
 {
 	if (c->v1[k] >= 0)
 		return openat(c->v1[k], v1, O_RDONLY | O_CLOEXEC);
-	return c->base.v2_limits ? openat(c->unified, v2, O_RDONLY | O_CLOEXEC) : -1;
+	return c->base.v2_limits ? openat(c->whole, v2, O_RDONLY | O_CLOEXEC) : -1;
 }
 
 /* Where the session's file tells of its own, the kernel counts refused forks there and not where they were tried. */
@@ -176,22 +177,29 @@ open_counters(struct cgroup *c)
 		c->pids_file = counter_file(c, CG_PIDS, "pids.events", "pids.events");
 }
 
+static int
+open_below(int dir, const char *name, bool make)
+{
+	if (dir == -1 || (make && mkdirat(dir, name, 0755) == -1 && errno != EEXIST))
+		return -1;
+	return openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
 static void
 open_all(struct cgroup *c, const struct msg_worker_start *w, bool make)
 {
-	*c = (struct cgroup){ .owner = (uint32_t)w->uid_base, .leaf = -1 };
+	*c = (struct cgroup){ .owner = (uint32_t)w->uid_base };
 	snprintf(c->name, sizeof(c->name), "s%lu", w->id);
 	keep_paths(c, &w->cgroups);
-	c->unified = open_dir(c->paths[0], c->name, make);
-	if (c->base.v2_limits && c->unified >= 0) {
-		if (make)
-			mkdirat(c->unified, LEAF, 0755);
-		c->leaf = openat(c->unified, LEAF, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	}
+	c->whole = open_dir(c->paths[0], c->name, make);
+	c->unified = c->base.v2_limits ? open_below(c->whole, COMMANDS, make) : open_below(c->whole, ".", false);
+	c->leaf = c->base.v2_limits ? open_below(c->whole, LEAF, make) : -1;
 	for (int k = 0; k < CG__COUNT; k++) {
 		c->v1[k] = open_dir(c->paths[1 + k], c->name, make);
 		c->join[k] = -1;
 	}
+	c->memory = c->v1[CG_MEMORY];
+	c->v1[CG_MEMORY] = open_below(c->memory, COMMANDS, make);
 	open_counters(c);
 }
 
@@ -217,14 +225,27 @@ limit_v1(const struct cgroup *c, const struct msg_spec *s, struct err *e)
 	return 0;
 }
 
+/* Inside first when both shrink, outside first when both grow: v1 does not mind, v2 neither. */
+static int
+limit_memory(const struct cgroup *c, struct err *e)
+{
+	int whole = c->memory >= 0 ? c->memory : c->base.v2_limits ? c->whole : -1;
+	int commands = c->memory >= 0 ? c->v1[CG_MEMORY] : c->unified;
+
+	if (whole == -1)
+		return 0;
+	if (cgroup_limit_memory(c, whole, (c->memory_mb + LIM_INIT_MB) * MIB, e) == -1)
+		return -1;
+	return cgroup_limit_memory(c, commands, c->memory_mb * MIB, e);
+}
+
 int
 cgroup_limit(struct cgroup *c, const struct msg_spec *s, struct err *e)
 {
-	int memory = c->v1[CG_MEMORY] >= 0 ? c->v1[CG_MEMORY] : c->base.v2_limits ? c->unified : -1;
-
-	if (memory >= 0 && cgroup_limit_memory(c, memory, s->memory_mb * MIB, e) == -1)
-		return err_prefix(e, "%s/%s", c->paths[c->v1[CG_MEMORY] >= 0 ? 1 + CG_MEMORY : 0], c->name);
-	if (c->base.v2_limits && limit_v2(c->unified, s, e) == -1)
+	c->memory_mb = s->memory_mb;
+	if (limit_memory(c, e) == -1)
+		return err_prefix(e, "%s/%s", c->paths[c->memory >= 0 ? 1 + CG_MEMORY : 0], c->name);
+	if (c->base.v2_limits && limit_v2(c->whole, s, e) == -1)
 		return err_prefix(e, "%s/%s", c->paths[0], c->name);
 	return limit_v1(c, s, e);
 }
@@ -238,7 +259,7 @@ make_v2(struct cgroup *c, struct err *e)
 		return err_sys(e, "make cgroup %s/%s", c->paths[0], c->name);
 	if (c->leaf >= 0 && cgroup_give_to_init(c, c->leaf, "cgroup.procs", e) == -1)
 		return -1;
-	return cgroup_give_to_init(c, c->unified, "cgroup.procs", e);
+	return cgroup_give_to_init(c, c->whole, "cgroup.procs", e);
 }
 
 int
@@ -256,7 +277,7 @@ cgroup_make(struct cgroup *c, const struct msg_worker_start *w, struct err *e)
 			return err_sys(e, "make cgroup %s/%s", base, c->name);
 		if (k == CG_FREEZER)
 			continue; /* for commands alone: a frozen init would answer nobody */
-		if ((c->join[k] = openat(c->v1[k], "tasks", O_WRONLY | O_CLOEXEC)) == -1)
+		if ((c->join[k] = openat(k == CG_MEMORY ? c->memory : c->v1[k], "tasks", O_WRONLY | O_CLOEXEC)) == -1)
 			return err_sys(e, "open %s/%s/tasks", base, c->name);
 	}
 	return cgroup_limit(c, &w->spec, e);
@@ -291,9 +312,14 @@ void
 cgroup_hand_on(struct cgroup *c)
 {
 	static const char *const what[] = { "+memory", "+pids" };
+	struct err               ignored;
 
-	for (size_t i = 0; c->leaf >= 0 && i < sizeof(what) / sizeof(*what); i++)
-		cgroup_write(c->unified, "cgroup.subtree_control", what[i]);
+	if (c->leaf == -1)
+		return;
+	for (size_t i = 0; i < sizeof(what) / sizeof(*what); i++)
+		if (cgroup_write(c->whole, "cgroup.subtree_control", what[i]) == 0)
+			cgroup_write(c->unified, "cgroup.subtree_control", what[i]);
+	limit_memory(c, &ignored); /* the commands' own can be set from here on */
 }
 
 /* ---- counting, killing, removing ------------------------------------------ */
@@ -365,8 +391,8 @@ cgroup_kill(struct cgroup *c)
 {
 	for (size_t i = 0; i < c->nslots; i++)
 		cgroup_slot_let_die(c, (int)i);
-	if (c->unified >= 0)
-		cgroup_write(c->unified, "cgroup.kill", "1");
+	if (c->whole >= 0)
+		cgroup_write(c->whole, "cgroup.kill", "1");
 }
 
 /* 0 gone, 1 busy, -1 failed. */
@@ -384,11 +410,11 @@ remove_dir(const char *base, const char *name, struct err *e)
 }
 
 static int
-remove_leaf(struct cgroup *c, struct err *e)
+remove_below(const struct cgroup *c, int dir, const char *name, struct err *e)
 {
-	if (c->leaf == -1 || unlinkat(c->unified, LEAF, AT_REMOVEDIR) == 0 || errno == ENOENT)
+	if (dir == -1 || unlinkat(dir, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
 		return 0;
-	return errno == EBUSY ? 1 : err_sys(e, "remove cgroup %s/" LEAF, c->name);
+	return errno == EBUSY ? 1 : err_sys(e, "remove cgroup %s/%s", c->name, name);
 }
 
 int
@@ -397,7 +423,11 @@ cgroup_remove(struct cgroup *c, struct err *e)
 	int r = cgroup_slots_remove(c, e);
 
 	if (r == 0)
-		r = remove_leaf(c, e);
+		r = remove_below(c, c->memory, COMMANDS, e);
+	if (r == 0 && c->base.v2_limits)
+		r = remove_below(c, c->whole, COMMANDS, e);
+	if (r == 0 && c->base.v2_limits)
+		r = remove_below(c, c->whole, LEAF, e);
 	for (int k = -1; k < CG__COUNT && r == 0; k++)
 		r = remove_dir(c->paths[1 + k], c->name, e);
 	return r;
@@ -415,6 +445,8 @@ cgroup_clear(struct cgroup *c)
 	cgroup_slots_clear(c);
 	fd_close(&c->leaf);
 	fd_close(&c->unified);
+	fd_close(&c->whole);
+	fd_close(&c->memory);
 	fd_close(&c->oom_file);
 	fd_close(&c->pids_file);
 }

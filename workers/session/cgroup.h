@@ -3,10 +3,19 @@
  * running command (a slot), so that a timeout finds exactly that command's processes
  * and a limit's victim is known.
  *
- *	v2 with controllers     limits and slots on one tree; init in a leaf beside the slots,
+ *	v2 with controllers     limits and slots on one tree; init in a leaf beside the commands,
  *	                        because a cgroup that hands controllers on has no processes
  *	v1 and v2 side by side  limits on v1, slots on v1 and on the controller-less v2 tree
  *	no v2                   limits and slots on v1; init tells commands apart by itself
+ *
+ * All commands together have the session's memory, and init a little beside it:
+ *
+ *	s<id>            memory + LIM_INIT_MB; init (v1), or its leaf s<id>/init (v2)
+ *	s<id>/commands   memory
+ *	s<id>/commands/x<slot>
+ *
+ * A command that has used all of it up cannot make the kernel choose init as the victim,
+ * and init can still answer.
  */
 #ifndef SESSION_CGROUP_H
 #define SESSION_CGROUP_H
@@ -47,14 +56,17 @@ struct cgroup {
 	char                name[32]; /* s<session id> */
 	struct msg_cgroups  base;     /* where it was made; strings owned below */
 	char               *paths[1 + CG__COUNT];
-	int                 unified;         /* v2 directory, owned; -1 without */
+	int                 whole;           /* v2 directory of the session, owned; -1 without */
+	int                 unified;         /* v2 directory of its commands, owned; -1 without */
 	int                 leaf;            /* v2 with controllers: where init is; owned; -1 without */
-	int                 v1[CG__COUNT];   /* v1 directories, owned; -1 without */
+	int                 v1[CG__COUNT];   /* v1 directories of its commands, owned; -1 without */
+	int                 memory;          /* v1 directory of the session, owned; -1 without */
 	int                 join[CG__COUNT]; /* v1 tasks files, open until the sandbox is started */
 	int                 oom_file;        /* where the kernel counts; -1 without */
 	int                 pids_file;
 	bool                pids_shared; /* refused forks are counted for the session alone (v2 since Linux 6.11) */
 	uint32_t            owner;       /* host uid of root inside */
+	uint64_t            memory_mb;   /* of its commands */
 	struct cgroup_slot *slots;       /* owned */
 	size_t              nslots;
 };

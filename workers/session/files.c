@@ -22,8 +22,6 @@
 #define FILES_ID_MASK 0xfffff00000000000UL
 #define CANCEL_BIT 1UL /* spawns are even, the cancelling of one is the odd number behind it */
 
-#define DEFAULT_WORKSPACE "/workspace"
-
 enum { KEEP_BYTES = 1024 }; /* of its output: why it could not begin */
 
 struct file_call {
@@ -176,13 +174,12 @@ spawn_send(struct worker *w, int channel, struct err *e)
 {
 	const struct msg_spec *spec = &w->about.spec;
 	struct files          *f = files_of(w);
-	bool                   on_host = *spec->host_path != '\0' && spec->host_path_mode != MOUNT_NONE;
 	char                   session[32];
 	const char            *argv[] = {
 			   "box-files",
-                *spec->mount_path != '\0' ? spec->mount_path : DEFAULT_WORKSPACE,
+			   mounts_workdir(spec),
 			   session,
-                on_host ? "sync" : "plain", /* a private workspace goes with the machine anyway */
+                mounts_private(spec) ? "plain" : "sync", /* a private workspace goes with the machine anyway */
 			   NULL,
 	};
 	struct msg_spawn s;
@@ -194,7 +191,7 @@ spawn_send(struct worker *w, int channel, struct err *e)
 	s.keep_bytes = KEEP_BYTES;
 	s.stdin = channel;
 	s.program = f->program;
-	s.cgroup = f->slot >= 0 ? w->cgroup.slots[f->slot].dir : -1;
+	cgroup_slot_spawn(&w->cgroup, f->slot, &s);
 	return link_send(w->down, MSG_SPAWN, f->id, 0, &s, e);
 }
 
@@ -207,7 +204,7 @@ start(struct worker *w, struct err *e)
 	static unsigned count;
 
 	f->slot = -1;
-	if (w->cgroup.unified >= 0 && (f->slot = cgroup_slot_take(&w->cgroup, e)) == -1)
+	if (cgroup_has_slots(&w->cgroup) && (f->slot = cgroup_slot_take(&w->cgroup, e)) == -1)
 		return -1;
 	if (chan_pair(ends, e) == -1)
 		return -1;

@@ -195,7 +195,7 @@ clone_in_leaf(const struct sandbox_plan *p, int go, struct clone_args *args)
 	struct clone_args between = {
 		.flags = CLONE_FILES | CLONE_NEWUSER | CLONE_NEWCGROUP | CLONE_INTO_CGROUP,
 		.exit_signal = SIGCHLD,
-		.cgroup = (uint64_t)p->cgroup->unified,
+		.cgroup = (uint64_t)p->cgroup->whole,
 	};
 
 	if (b == MAP_FAILED)
@@ -231,7 +231,7 @@ sandbox_start(struct sandbox *s, const struct sandbox_plan *p, struct err *e)
 		return err_sys(e, "eventfd");
 	if (p->cgroup->unified >= 0) {
 		args.flags |= CLONE_INTO_CGROUP;
-		args.cgroup = (uint64_t)p->cgroup->unified;
+		args.cgroup = (uint64_t)p->cgroup->whole;
 	}
 	if (userns_owner(p, p->uid_base, e) == -1)
 		return -1;
