@@ -55,7 +55,7 @@ static int
 listen_at(int type, const struct sockaddr *address, socklen_t len, char *text, size_t size)
 {
 	AUTO_FD int             s = socket(address->sa_family, type | SOCK_CLOEXEC, 0);
-	struct sockaddr_storage at;
+	struct sockaddr_storage at = { 0 };
 	socklen_t               at_len = sizeof(at);
 	char                    host[64], port[16];
 

@@ -63,7 +63,7 @@ set_session(struct place *p, const char *word, size_t n, const char *path, struc
 static int
 split(struct place *p, const char *word, struct client *c, struct err *e)
 {
-	const char *first = strchr(word, ':');
+	const char *first = word + strcspn(word, ":"); /* there is one */
 
 	for (const char *colon = first; colon != NULL && strrchr(word, ':') != first; colon = strchr(colon + 1, ':')) {
 		size_t n = (size_t)(colon - word);

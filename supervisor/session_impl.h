@@ -40,10 +40,10 @@ struct session {
 	bool               anew;                          /* CLOSING to be made once more: creates wait for that */
 	bool               paused;                        /* or about to be */
 	bool               spare;                         /* built ahead, not claimed yet */
-	bool               sweeping;                      /* CLOSING: its worker is gone, a new one removes what that could not */
-	uint64_t           killed;                        /* by then */
-	uint64_t           claim_id;                      /* the CLAIM that makes it READY, or 0 */
-	char               why[ERR_TEXT];                 /* CLOSING: the reason */
+	bool               sweeping;      /* CLOSING: its worker is gone, a new one removes what that could not */
+	uint64_t           killed;        /* by then */
+	uint64_t           claim_id;      /* the CLAIM that makes it READY, or 0 */
+	char               why[ERR_TEXT]; /* CLOSING: the reason */
 };
 
 /* No client can say a name that begins with a dot. */

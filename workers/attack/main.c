@@ -26,7 +26,7 @@ enum { EXIT_ALL_HELD = 0, EXIT_SOME_OPEN = 1, EXIT_USAGE = 2 };
 static const struct attack *const tables[] = { descriptor_attacks, runtime_attacks, proc_attacks, proc_file_attacks,
 	namespace_attacks, mount_attacks, cgroup_attacks, init_attacks, privilege_attacks, call_attacks, abi_attacks,
 	socket_attacks, network_attacks, file_attacks, host_file_attacks, device_attacks, limit_attacks,
-	outside_attacks, bombs };
+	outside_attacks, bombs, NULL };
 
 static const char *const kinds[] = {
 	[ANYWHERE] = "anywhere", [INSIDE] = "inside", [ALONE] = "alone", [BOMB] = "bomb", [SHARE] = "share"
@@ -188,7 +188,7 @@ is_wanted(const struct attack *a)
 static void
 list(void)
 {
-	for (size_t t = 0; t < COUNT(tables); t++)
+	for (size_t t = 0; tables[t] != NULL; t++)
 		for (const struct attack *a = tables[t]; a->name != NULL; a++)
 			printf("%s\t%s\t%s\n", kinds[a->kind], a->name, a->means);
 }
@@ -196,7 +196,7 @@ list(void)
 static int
 run_all(void)
 {
-	for (size_t t = 0; t < COUNT(tables); t++)
+	for (size_t t = 0; tables[t] != NULL; t++)
 		for (const struct attack *a = tables[t]; a->name != NULL; a++)
 			if (is_wanted(a))
 				attack_show(a);

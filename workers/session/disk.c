@@ -11,9 +11,7 @@
  * In order of preference.  Both take about 1.5 ms to make; but a full subvolume goes at once,
  * while the kernel first writes what is cached of a loop device's file system to its image.
  */
-static const struct disk_mechanism *const mechanisms[] = { &disk_btrfs, &disk_loop };
-
-enum { MECHANISMS = sizeof(mechanisms) / sizeof(*mechanisms) };
+static const struct disk_mechanism *const mechanisms[] = { &disk_btrfs, &disk_loop, NULL };
 
 uint64_t
 disk_now_us(void)
@@ -120,7 +118,7 @@ disk_make(struct disk *d, const struct msg_worker_start *s, struct err *e)
 	struct err why = { 0 };
 	int        r = 1;
 
-	for (size_t i = 0; i < MECHANISMS && r == 1; i++) {
+	for (size_t i = 0; mechanisms[i] != NULL && r == 1; i++) {
 		const struct disk_mechanism *m = mechanisms[i];
 
 		if (s->backend != BACKEND_AUTO && s->backend != m->backend)
@@ -148,7 +146,7 @@ disk_drop(struct err *e)
 {
 	int worst = 0;
 
-	for (size_t i = 0; i < MECHANISMS && worst != -1; i++) {
+	for (size_t i = 0; mechanisms[i] != NULL && worst != -1; i++) {
 		int r = mechanisms[i]->drop(e);
 
 		if (r != 0)

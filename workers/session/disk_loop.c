@@ -102,6 +102,10 @@ run(const char *program, char *const argv[], struct err *e)
 	return err_set(e, E_BACKEND, "%s failed: %s", program, *said ? said : "it said nothing");
 }
 
+#define FEATURES                                                                                                    \
+	"^has_journal,^resize_inode,extent,flex_bg,uninit_bg,huge_file,dir_nlink,sparse_super,large_file,filetype," \
+	"dir_index,ext_attr,64bit"
+
 /*
  * No journal: nothing of it shall outlive the machine.  The kernel takes inode tables
  * that were never written for empty.
@@ -111,10 +115,8 @@ mkfs(int image, const struct disk_ask *ask, struct err *e)
 {
 	const char *program = find_mkfs();
 	char        inodes[24];
-	char       *argv[] = { "mkfs.ext4", "-q", "-F", "-b", "4096", "-I", "256", "-m", "0", "-N", inodes, "-O",
-		      "^has_journal,^resize_inode,extent,flex_bg,uninit_bg,huge_file,dir_nlink,sparse_super,large_file,"
-			    "filetype,dir_index,ext_attr,64bit",
-		      "-E", "lazy_itable_init=1,nodiscard,root_owner=0:0", IMAGE, NULL };
+	char *argv[] = { "mkfs.ext4", "-q", "-F", "-b", "4096", "-I", "256", "-m", "0", "-N", inodes, "-O", FEATURES,
+		"-E", "lazy_itable_init=1,nodiscard,root_owner=0:0", IMAGE, NULL };
 
 	if (program == NULL)
 		return err_set(e, E_BACKEND, "mkfs.ext4 is not installed (package e2fsprogs)");

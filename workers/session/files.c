@@ -376,9 +376,9 @@ explain(struct worker *w, struct msg *m)
 		snprintf(f->why, sizeof(f->why), "the session's memory limit was reached");
 	else if (r->signal != 0)
 		snprintf(f->why, sizeof(f->why), "it was killed by signal %lu", r->signal);
-	else if (r->exit_code != 0 && r->stderr.len == 0)
+	else if (r->exit_code > 0 && r->stderr.len == 0)
 		snprintf(f->why, sizeof(f->why), "it ended with exit code %ld", r->exit_code);
-	else if (r->exit_code != 0 && r->stderr.data != NULL)
+	else if (r->exit_code > 0 && r->stderr.data != NULL)
 		snprintf(f->why, sizeof(f->why), "%s", log_escape(r->stderr.data, r->stderr.len));
 }
 
