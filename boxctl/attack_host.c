@@ -5,6 +5,7 @@
 #include <ifaddrs.h>
 #include <mqueue.h>
 #include <net/if.h>
+#include <netdb.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -64,10 +65,10 @@ listen_at(int type, const struct sockaddr *address, socklen_t len, char *text, s
 	if (getsockname(s, (struct sockaddr *)&at, &at_len) == -1 ||
 	    !is_reachable(type, (struct sockaddr *)&at, at_len))
 		return -1;
-	const void *raw = at.ss_family == AF_INET ? (void *)&((struct sockaddr_in *)&at)->sin_addr
-						  : (void *)&((struct sockaddr_in6 *)&at)->sin6_addr;
-	inet_ntop(at.ss_family, raw, host, sizeof(host));
-	snprintf(port, sizeof(port), "%d", ntohs(((struct sockaddr_in *)&at)->sin_port)); /* at one place in both */
+	if (getnameinfo((struct sockaddr *)&at, at_len, host, sizeof(host), port, sizeof(port),
+		NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+		return -1;
+	host[strcspn(host, "%")] = '\0'; /* without the interface's name */
 	snprintf(text, size, "%s:%s", host, port);
 	return fd_take(&s);
 }

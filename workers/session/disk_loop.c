@@ -102,10 +102,6 @@ run(const char *program, char *const argv[], struct err *e)
 	return err_set(e, E_BACKEND, "%s failed: %s", program, *said ? said : "it said nothing");
 }
 
-#define FEATURES                                                                                                    \
-	"^has_journal,^resize_inode,extent,flex_bg,uninit_bg,huge_file,dir_nlink,sparse_super,large_file,filetype," \
-	"dir_index,ext_attr,64bit"
-
 /*
  * No journal: nothing of it shall outlive the machine.  The kernel takes inode tables
  * that were never written for empty.
@@ -113,9 +109,11 @@ run(const char *program, char *const argv[], struct err *e)
 static int
 mkfs(int image, const struct disk_ask *ask, struct err *e)
 {
+	static char features[] = "^has_journal,^resize_inode,extent,flex_bg,uninit_bg,huge_file,dir_nlink,"
+				 "sparse_super,large_file,filetype,dir_index,ext_attr,64bit";
 	const char *program = find_mkfs();
 	char        inodes[24];
-	char *argv[] = { "mkfs.ext4", "-q", "-F", "-b", "4096", "-I", "256", "-m", "0", "-N", inodes, "-O", FEATURES,
+	char *argv[] = { "mkfs.ext4", "-q", "-F", "-b", "4096", "-I", "256", "-m", "0", "-N", inodes, "-O", features,
 		"-E", "lazy_itable_init=1,nodiscard,root_owner=0:0", IMAGE, NULL };
 
 	if (program == NULL)
