@@ -70,6 +70,8 @@ leaves_memory_for_processes(void)
 static void
 compares_every_field(void)
 {
+	const char *other[] = { "other", NULL };
+
 	for (const struct field *f = msg_def(MSG_SPEC)->fields; f->name != NULL; f++) {
 		struct msg_spec a, b;
 		struct err      e = { 0 };
@@ -86,8 +88,7 @@ compares_every_field(void)
 		else if (f->kind == K_STR)
 			*(const char **)((char *)&b + f->offset) = "other";
 		else if (f->kind == K_STRS)
-			*(struct strs *)((char *)&b + f->offset) = (struct strs){ 1,
-				(const char *[]){ "other", NULL } };
+			*(struct strs *)((char *)&b + f->offset) = (struct strs){ 1, other };
 		else if (f->kind == K_BOOL)
 			*((bool *)&b + f->offset) = !*((bool *)&a + f->offset);
 		else
