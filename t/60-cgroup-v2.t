@@ -1,17 +1,8 @@
 #!/bin/sh
 # Limits, kills and clean ends where cgroup v2 has the controllers, as on most machines today.
 # Here it runs in a kernel of its own, so that the machine's own cgroups do not matter.
-if [ "$1" != inside ]; then
-	. t/lib/uml.sh
-	if why=$(uml_why_not); then
-		echo "1..0 # SKIP $why"
-		exit 0
-	fi
-	uml_run "$0" inside
-	status=$?
-	[ $status -ne "$UML_NO_BOOT" ] || { echo "1..0 # SKIP linux.uml does not boot here"; exit 0; }
-	exit $status
-fi
+. t/lib/uml.sh
+[ "$1" = inside ] || uml_test "$0"
 
 . t/lib/boxd.sh
 "$BUILD/boxctl" --help >/dev/null 2>&1 || plan skip_all "these programs do not run in user-mode Linux" # sanitizers

@@ -1,17 +1,8 @@
 #!/bin/sh
 # workspace_quota_mb on ext4 and XFS that have project quotas: the kernel refuses, and only then is it said to.
 # In a kernel of its own, as many are built without them.
-if [ "$1" != inside ]; then
-	. t/lib/uml.sh
-	if why=$(uml_why_not); then
-		echo "1..0 # SKIP $why"
-		exit 0
-	fi
-	uml_run "$0" inside
-	status=$?
-	[ $status -ne "$UML_NO_BOOT" ] || { echo "1..0 # SKIP linux.uml does not boot here"; exit 0; }
-	exit $status
-fi
+. t/lib/uml.sh
+[ "$1" = inside ] || uml_test "$0"
 
 . t/lib/boxd.sh
 . t/lib/json.sh

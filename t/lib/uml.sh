@@ -4,6 +4,7 @@
 #	why=$(uml_why_not) && echo "skipped: $why"
 #	uml_run SCRIPT [ARGUMENT...]    its output and exit status; the working directory is ours
 #	[ $? -eq $UML_NO_BOOT ]         the kernel never came as far as the script
+#	[ "$1" = inside ] || uml_test "$0"    a whole test in there, or skipped with the reason; does not return
 #
 # Inside: cgroup v2 at /sys/fs/cgroup with every controller of that kernel, an own /proc,
 # and TMPDIR on a tmpfs.  Nothing else can be written: hostfs writes would be real.  There
@@ -68,4 +69,15 @@ uml_run() { # script argument...
 	_uml_status=$(tail -n 1 "$_uml/status")
 	rm -rf "$_uml"
 	return "${_uml_status:-$UML_NO_BOOT}"
+}
+
+uml_test() { # script
+	if _why=$(uml_why_not); then
+		echo "1..0 # SKIP $_why"
+		exit 0
+	fi
+	uml_run "$1" inside
+	_status=$?
+	[ $_status -ne "$UML_NO_BOOT" ] || { echo "1..0 # SKIP linux.uml does not boot here"; exit 0; }
+	exit $_status
 }
