@@ -248,7 +248,7 @@ get_blob_beside(struct dec *d, const msgpack_object *o, struct blob *out)
 		return -1;
 	if (offset > (uint64_t)size || len > (uint64_t)size - offset)
 		return err_set(d->e, E_PROTO, "a payload is shorter than its message says");
-	*out = (struct blob){ .len = len, .fd = fd, .offset = offset };
+	*out = len > 0 ? (struct blob){ .len = len, .fd = fd, .offset = offset } : blob_of(NULL, 0);
 	return 0;
 }
 

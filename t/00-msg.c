@@ -404,6 +404,25 @@ nested_texts(void)
 	msg_clear(&m);
 }
 
+/* An empty payload is there, also when it comes beside the message: it is not an absent one. */
+static void
+empty_beside(void)
+{
+	static const char bytes[] = "\x93\x02\xa8remember\x82\xa4"
+				    "exec\x01\xa5"
+				    "about\xc7\x11\x01"
+				    "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+	struct err        e = { 0 };
+	struct msg        m;
+	int               fd = memfd_of("payload", "x", 1, &e);
+
+	ok(msg_decode(&m, bytes, sizeof(bytes) - 1, &fd, 1, FROM_WORKER, &e) == 0, "an empty payload beside: %s",
+	    e.text);
+	const struct msg_remember *r = m.body;
+	ok(r != NULL && r->about.len == 0 && r->about.data != NULL, "is empty, and not absent");
+	msg_clear(&m);
+}
+
 int
 main(void)
 {
@@ -420,6 +439,7 @@ main(void)
 	error_replies();
 	odd_replies();
 	nested_texts();
+	empty_beside();
 	cmp_ok(open_fds(), "==", before, "no descriptor was left open");
 	done_testing();
 }
