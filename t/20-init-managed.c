@@ -4,24 +4,16 @@
  * windows, input that never blocks, a polite end, and a next master that finds it all.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/filter.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "chan.h"
-#include "fd.h"
-#include "memfd.h"
+#include "initstart.h"
 #include "tap.h"
 
 enum { CALLS = 8192, RING = 64 * 1024, PIPE = 64 * 1024 };
@@ -55,93 +47,15 @@ struct box {
 	struct call    calls[CALLS];
 };
 
-static _Noreturn void
-die(const char *what)
-{
-	BAIL_OUT("%s: %s", what, strerror(errno));
-}
-
 /* ---- a box ----------------------------------------------------------------------------- */
-
-static void
-write_file(const char *path, const char *text)
-{
-	AUTO_FD int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	if (fd == -1 || write(fd, text, strlen(text)) == -1)
-		_exit(118);
-}
-
-static _Noreturn void
-become_init(const char *program, const int from[3])
-{
-	int null = open("/dev/null", O_RDWR), out_of_the_way[3];
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == -1 ||
-	    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == -1)
-		_exit(121);
-	for (int i = 0; i < 3; i++)
-		out_of_the_way[i] = fcntl(from[i], F_DUPFD, 20);
-	for (int i = 0; i < 3; i++)
-		if (dup2(null, i) == -1 || dup2(out_of_the_way[i], 3 + i) == -1)
-			_exit(120);
-	close_range(6, ~0U, 0);
-	execve(program, (char *[]){ "box-init", "mark", "60000", NULL }, (char *[]){ NULL });
-	_exit(122);
-}
-
-static _Noreturn void
-outer(const char *program, const int from[3])
-{
-	char uids[64], gids[64];
-	int  status;
-
-	snprintf(uids, sizeof(uids), "0 %u 1", getuid());
-	snprintf(gids, sizeof(gids), "0 %u 1", getgid());
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (unshare(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS) == -1)
-		_exit(119);
-	write_file("/proc/self/setgroups", "deny");
-	write_file("/proc/self/uid_map", uids);
-	write_file("/proc/self/gid_map", gids);
-	pid_t pid = fork();
-	if (pid == 0)
-		become_init(program, from);
-	close_range(3, ~0U, 0);
-	waitpid(pid, &status, 0);
-	_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 123);
-}
-
-static struct sockaddr_un
-address(const struct box *b)
-{
-	struct sockaddr_un a = { .sun_family = AF_UNIX };
-
-	memcpy(a.sun_path, b->path, sizeof(b->path));
-	return a;
-}
 
 static struct box *
 box_start(const char *program)
 {
-	static struct box  b;
-	struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, 0x7fff0000U /* SECCOMP_RET_ALLOW */);
-	struct err         e;
-	int                ends[2];
+	static struct box b;
 
 	snprintf(b.path, sizeof(b.path), "%s/socket", dir);
-	struct sockaddr_un at = address(&b);
-	AUTO_FD int        listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	AUTO_FD int        filter = memfd_of("filter", &allow, sizeof(allow), &e);
-	if (bind(listener, (struct sockaddr *)&at, sizeof(at)) == -1 || filter == -1 || chan_pair(ends, &e) == -1)
-		die("channel");
-	fflush(NULL);
-	b.pid = fork();
-	if (b.pid == 0)
-		outer(program, (int[]){ listener, ends[1], filter });
-	close(ends[1]);
-	b.chan = ends[0];
+	b.pid = init_spawn(program, "mark", "60000", b.path, &b.chan);
 	b.next = 1;
 	return &b;
 }
@@ -532,13 +446,10 @@ t_plain(struct box *b)
 static struct call *
 reconnect(struct box *b)
 {
-	struct sockaddr_un at = address(b);
-	struct msg_attach  none = { 0 };
+	struct msg_attach none = { 0 };
 
 	close(b->chan);
-	b->chan = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (connect(b->chan, (struct sockaddr *)&at, sizeof(at)) == -1)
-		die("connect to init");
+	b->chan = init_connect(b->path);
 	return await(b, ask(b, MSG_ATTACH, &none));
 }
 
@@ -597,13 +508,16 @@ main(void)
 	int         status;
 
 	if (program == NULL || mkdtemp(dir) == NULL)
-		die("box-init");
+		BAIL_OUT("box-init: %s", strerror(errno));
 	signal(SIGPIPE, SIG_IGN);
 	struct box *b = box_start(program);
 	while (!b->ready && !b->gone)
 		listen_for(b, -1);
 	if (!b->ready) {
 		waitpid(b->pid, &status, 0);
+		int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+		if (code != INIT_NO_NAMESPACES && code != INIT_NO_PROC)
+			BAIL_OUT("init did not start: %d", code);
 		plan(SKIP_ALL, "no user namespaces, or no fresh /proc, here");
 	}
 	t_ring(b);

@@ -6,643 +6,25 @@
  * Commands that need to misbehave in ways a shell cannot are this program itself,
  * called with the name of the misbehaviour.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/filter.h>
-#include <poll.h>
-#include <pthread.h>
-#include <sched.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "chan.h"
 #include "fd.h"
+#include "initbox.h"
+#include "initstart.h"
 #include "memfd.h"
+#include "misbehave.h"
 #include "tap.h"
 
-enum { CALLS = 4096, BOMB = 200, ZOMBIES = 5000, FILL = 4 << 20 };
-
-static const char *program; /* box-init */
-static char        self[PATH_MAX];
-static char        dir[] = "/tmp/boxd-t-init.XXXXXX";
-static char        cgroups[PATH_MAX]; /* a temporary directory on the v2 tree, or "" */
-
-static _Noreturn void
-die(const char *what)
-{
-	BAIL_OUT("%s: %s", what, strerror(errno));
-}
-
-/* ---- the misbehaviours ------------------------------------------------------------- */
-
-static char
-pattern(uint64_t i)
-{
-	return (char)(i * 31 + (i >> 9));
-}
-
-static int
-be_fill(const char *arg)
-{
-	size_t n = strtoul(arg, NULL, 10);
-	char  *p = malloc(n);
-
-	for (size_t i = 0; i < n; i++)
-		p[i] = pattern(i);
-	for (size_t done = 0; done < n;) {
-		ssize_t w = write(1, p + done, n - done);
-		if (w <= 0)
-			return 1;
-		done += (size_t)w;
-	}
-	return 0;
-}
-
-/* Some hundred processes in sessions of their own that ignore TERM; a third of them stopped. */
-static int
-be_bomb(const char *arg)
-{
-	int         most = atoi(arg);
-	atomic_int *count = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	signal(SIGTERM, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
-	for (;;) {
-		int mine = atomic_fetch_add(count, 1);
-		if (mine >= most)
-			break;
-		if (fork() == 0) {
-			setsid();
-			if (fork() != 0)
-				_exit(0);
-			if (write(1, ".", 1) == 1 && mine % 3 == 0)
-				raise(SIGSTOP);
-		}
-	}
-	for (;;)
-		pause();
-}
-
-/* Fork and exit, fork and exit: nobody lives long enough to be looked at. */
-static int
-be_runner(const char *arg)
-{
-	for (int i = atoi(arg); i > 1; i--)
-		if (fork() == 0)
-			break;
-	if (write(1, ".", 1) != 1)
-		return 1;
-	for (;;)
-		if (fork() != 0)
-			_exit(0);
-}
-
-static void *
-spin(void *arg)
-{
-	(void)arg;
-	if (write(1, ".", 1) != 1)
-		return NULL;
-	for (;;)
-		pause();
-}
-
-/* The first thread ends, and the process looks like a zombie. */
-static int
-be_headless(const char *arg)
-{
-	pthread_t t;
-
-	(void)arg;
-	if (fork() != 0)
-		for (;;)
-			pause();
-	setsid();
-	pthread_create(&t, NULL, spin, NULL);
-	pthread_exit(NULL);
-}
-
-static int
-be_zombies(const char *arg)
-{
-	int made = 0;
-
-	for (int i = atoi(arg); i > 0; i--) {
-		pid_t pid = fork();
-		if (pid == 0)
-			_exit(0);
-		made += pid > 0;
-	}
-	printf("%d\n", made);
-	return 0;
-}
-
-/* Processes that are not zombies; a name ends before the last parenthesis. */
-static int
-be_count(const char *arg)
-{
-	DIR           *proc = opendir("/proc");
-	struct dirent *d;
-	int            n = 0;
-
-	(void)arg;
-	while ((d = readdir(proc)) != NULL) {
-		char  path[300], text[512] = "";
-		FILE *f;
-
-		snprintf(path, sizeof(path), "/proc/%s/stat", d->d_name);
-		if (d->d_name[0] < '0' || d->d_name[0] > '9' || (f = fopen(path, "r")) == NULL)
-			continue;
-		char *at = fgets(text, sizeof(text), f) ? strrchr(text, ')') : NULL;
-		n += at != NULL && at[2] != 'Z' && at[2] != 'X';
-		fclose(f);
-	}
-	printf("%d\n", n);
-	return 0;
-}
-
-static int
-connect_to(const char *path)
-{
-	struct sockaddr_un a = { .sun_family = AF_UNIX };
-	int                fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-
-	snprintf(a.sun_path, sizeof(a.sun_path), "%s", path);
-	if (connect(fd, (struct sockaddr *)&a, sizeof(a)) == -1)
-		die("connect to init");
-	return fd;
-}
-
-static int
-be_intruder(const char *path)
-{
-	char c;
-
-	puts(read(connect_to(path), &c, 1) <= 0 ? "refused" : "served");
-	return 0;
-}
-
-static const struct {
-	const char *name;
-	int (*fn)(const char *arg);
-} misbehaviours[] = {
-	{ "fill", be_fill },
-	{ "bomb", be_bomb },
-	{ "runner", be_runner },
-	{ "headless", be_headless },
-	{ "zombies", be_zombies },
-	{ "count", be_count },
-	{ "intruder", be_intruder },
-};
-
-/* Not by exit(): a sanitizer that looks for leaks then needs more than a sandbox gives it. */
-static _Noreturn void
-misbehave(const char *how, const char *arg)
-{
-	int r = 2;
-
-	for (size_t i = 0; i < sizeof(misbehaviours) / sizeof(*misbehaviours); i++)
-		if (strcmp(how, misbehaviours[i].name) == 0)
-			r = misbehaviours[i].fn(arg);
-	fflush(NULL);
-	_exit(r);
-}
-
-/* ---- a box ----------------------------------------------------------------------------- */
-
-/* What has been heard about one request. */
-struct call {
-	bool                   replied;
-	bool                   failed;
-	struct err             error;
-	struct msg_exec_result r; /* its pointers are dead; see out and err */
-	struct buf             out[2];
-	uint64_t               at[2]; /* offset behind the last streamed byte */
-	bool                   gap;
-	char                   text[1024]; /* r.error */
-	int                    cgroup;
-};
-
-struct box {
-	bool              by_cgroup;
-	pid_t             pid; /* of the outer process: ends with init */
-	int               chan;
-	char              path[64];
-	struct chan_in    in;
-	bool              ready, failed, gone;
-	char              reason[1024];
-	bool              no_acks;
-	uint64_t          next;
-	uint64_t          attach; /* request id of an ATTACH under way */
-	size_t            nknown;
-	struct msg_resume known[16];
-	struct call       calls[CALLS];
-};
-
-struct opts {
-	uint64_t           timeout_ms, keep, window;
-	const char        *workdir;
-	const char *const *argv;
-	int                in; /* 0: none */
-	bool               no_cgroup;
-};
-
-static void
-write_file(const char *path, const char *text)
-{
-	AUTO_FD int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	if (fd == -1 || write(fd, text, strlen(text)) == -1)
-		die(path);
-}
-
-static void
-place(int fd, int at)
-{
-	if (dup2(fd, at) == -1)
-		_exit(120);
-}
-
-static _Noreturn void
-become_init(int listener, int chan, int filter, const char *mode, const char *orphan_ms)
-{
-	int null = open("/dev/null", O_RDWR);
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == -1 ||
-	    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == -1)
-		_exit(121);
-	int oom = open("/proc/self/oom_score_adj", O_RDWR);
-	/* first out of the way of 3 to 6 */
-	oom = fcntl(oom, F_DUPFD, 20);
-	listener = fcntl(listener, F_DUPFD, 20);
-	chan = fcntl(chan, F_DUPFD, 20);
-	filter = fcntl(filter, F_DUPFD, 20);
-	for (int i = 0; i < 3; i++)
-		place(null, i);
-	place(listener, 3);
-	place(chan, 4);
-	place(filter, 5);
-	place(oom, 6);
-	close_range(7, ~0U, 0);
-	signal(SIGUSR1, SIG_IGN); /* init must not hand that on */
-	execve(program, (char *[]){ "box-init", (char *)mode, (char *)orphan_ms, "oom=6", NULL }, (char *[]){ NULL });
-	_exit(122);
-}
-
-static void
-map_ids(uid_t uid, gid_t gid)
-{
-	char text[64];
-
-	write_file("/proc/self/setgroups", "deny");
-	snprintf(text, sizeof(text), "0 %u 1", uid);
-	write_file("/proc/self/uid_map", text);
-	snprintf(text, sizeof(text), "0 %u 1", gid);
-	write_file("/proc/self/gid_map", text);
-}
-
-static _Noreturn void
-outer(int listener, int chan, int filter, const char *mode, const char *orphan_ms)
-{
-	uid_t uid = getuid();
-	gid_t gid = getgid();
-	int   status;
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (unshare(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS) == -1)
-		_exit(119);
-	map_ids(uid, gid);
-	pid_t pid = fork();
-	if (pid == 0)
-		become_init(listener, chan, filter, mode, orphan_ms);
-	close_range(3, ~0U, 0); /* or init's end of the channel would outlive it here */
-	waitpid(pid, &status, 0);
-	_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 123);
-}
-
-static int
-bound_socket(struct box *b)
-{
-	static int         n;
-	struct sockaddr_un a = { .sun_family = AF_UNIX };
-	int                fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-
-	snprintf(b->path, sizeof(b->path), "%s/%d", dir, n++);
-	strcpy(a.sun_path, b->path);
-	if (bind(fd, (struct sockaddr *)&a, sizeof(a)) == -1)
-		die("bind");
-	return fd;
-}
-
-static struct box *
-box_start(const char *mode, const char *orphan_ms)
-{
-	struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, 0x7fff0000U /* SECCOMP_RET_ALLOW */);
-	struct box        *b = calloc(1, sizeof(*b));
-	struct err         e;
-	int                ends[2];
-
-	b->by_cgroup = strcmp(mode, "cgroup") == 0;
-	AUTO_FD int listener = bound_socket(b);
-	AUTO_FD int filter = memfd_of("filter", &allow, sizeof(allow), &e);
-	if (filter == -1 || chan_pair(ends, &e) == -1)
-		die("channel");
-	fflush(NULL);
-	b->pid = fork();
-	if (b->pid == 0)
-		outer(listener, ends[1], filter, mode, orphan_ms);
-	close(ends[1]);
-	b->chan = ends[0];
-	b->next = 1;
-	return b;
-}
-
-static void remove_cgroups(const struct box *);
-
-/* Wait until the outer process, and so init, is gone; its status. */
-static int
-box_end(struct box *b)
-{
-	int status;
-
-	waitpid(b->pid, &status, 0);
-	remove_cgroups(b);
-	close(b->chan);
-	chan_in_clear(&b->in);
-	for (size_t i = 0; i < CALLS; i++) {
-		buf_clear(&b->calls[i].out[0]);
-		buf_clear(&b->calls[i].out[1]);
-	}
-	free(b);
-	return status;
-}
-
-/* ---- talking to it --------------------------------------------------------------------- */
-
-static void listen_once(struct box *);
-
-/* Init reads no request that it could not answer: whoever cannot write must go on reading. */
-static void
-send_msg(struct box *b, enum msg_type t, uint64_t id, const void *body)
-{
-	struct packet p = { 0 };
-	struct err    e;
-	int           r;
-
-	if (msg_encode(&p, t, id, 0, body, &e) == -1)
-		BAIL_OUT("encode: %s", e.text);
-	while ((r = chan_send(b->chan, &p, &e)) == 1) {
-		struct pollfd f = { .fd = b->chan, .events = POLLIN | POLLOUT };
-
-		poll(&f, 1, -1);
-		if (f.revents & POLLIN)
-			listen_once(b);
-	}
-	packet_clear(&p);
-	if (r == -1)
-		diag("%s", e.text);
-}
-
-static void
-ack(struct box *b, uint64_t id, enum stream s)
-{
-	send_msg(
-	    b, MSG_OUTPUT_ACK, 0, &(struct msg_output_ack){ .call = id, .stream = s, .offset = b->calls[id].at[s] });
-}
-
-static void
-heard_output(struct box *b, const struct msg_output *o)
-{
-	struct call *c = &b->calls[o->call];
-	struct err   e;
-
-	c->gap |= c->at[o->stream] != o->offset;
-	blob_read(&o->data, &c->out[o->stream], &e);
-	c->at[o->stream] = o->offset + o->data.len;
-	if (!b->no_acks)
-		ack(b, o->call, o->stream);
-}
-
-static void
-heard_result(struct call *c, struct msg *m)
-{
-	struct err e;
-
-	if (msg_expect(m, MSG_EXEC_RESULT, &e) == -1)
-		BAIL_OUT("a bad result: %s", e.text);
-	c->r = *(const struct msg_exec_result *)m->body;
-	snprintf(c->text, sizeof(c->text), "%s", c->r.error);
-	blob_read(&c->r.stdout, &c->out[0], &e);
-	blob_read(&c->r.stderr, &c->out[1], &e);
-}
-
-static void
-heard_attached(struct box *b, struct msg *m)
-{
-	struct err e;
-
-	if (msg_expect(m, MSG_ATTACHED, &e) == -1)
-		BAIL_OUT("a bad attached: %s", e.text);
-	const struct msg_attached *a = m->body;
-	b->nknown = a->execs.n;
-	for (size_t i = 0; i < a->execs.n && i < 16; i++)
-		b->known[i] = a->execs.v[i];
-	b->attach = 0;
-}
-
-/* Requests that are not execs have ids above those that are. */
-static void
-heard_reply(struct box *b, struct msg *m)
-{
-	struct call *c = &b->calls[m->id % CALLS];
-
-	c->replied = true;
-	c->failed = m->failed;
-	c->error = m->error;
-	if (m->failed)
-		return;
-	if (b->attach == m->id)
-		heard_attached(b, m);
-	else if (m->id < CALLS / 2)
-		heard_result(c, m);
-}
-
-/* Wait for one message and take note of it. */
-static void
-listen_once(struct box *b)
-{
-	struct msg m;
-	struct err e;
-
-	poll(&(struct pollfd){ .fd = b->chan, .events = POLLIN }, 1, -1);
-	int r = chan_recv(b->chan, &b->in, &m, FROM_INIT, &e);
-	if (r == 1)
-		return;
-	if (r == -1)
-		BAIL_OUT("init sent what it may not: %s", e.text);
-	if (r == 2)
-		b->gone = true;
-	else if (m.envelope == ENV_REPLY)
-		heard_reply(b, &m);
-	else if (m.type == MSG_OUTPUT)
-		heard_output(b, m.body);
-	else if (m.type == MSG_INIT_READY)
-		b->ready = true;
-	else if (m.type == MSG_INIT_FAILED) {
-		b->failed = true;
-		snprintf(b->reason, sizeof(b->reason), "%s", ((const struct msg_init_failed *)m.body)->reason);
-	}
-	msg_clear(&m);
-}
-
-static int
-make_cgroup(const struct box *b, uint64_t id)
-{
-	char path[PATH_MAX + 64];
-
-	snprintf(path, sizeof(path), "%s/%d-%lu", cgroups, (int)b->pid, id);
-	if (mkdir(path, 0755) == -1)
-		die(path);
-	return open(path, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
-}
-
-static int
-remove_cgroup(const struct box *b, uint64_t id)
-{
-	char path[PATH_MAX + 64];
-
-	snprintf(path, sizeof(path), "%s/%d-%lu", cgroups, (int)b->pid, id);
-	return rmdir(path) == 0 || errno == ENOENT ? 0 : -1;
-}
-
-/* When all are dead or dying. */
-static void
-remove_cgroups(const struct box *b)
-{
-	for (uint64_t id = 1; b->by_cgroup && id < b->next; id++)
-		while (remove_cgroup(b, id) == -1 && errno == EBUSY)
-			poll(NULL, 0, 1);
-}
-
-static uint64_t
-start_as(struct box *b, uint64_t id, const char *script, const struct opts *o)
-{
-	const char      *argv[] = { "sh", "-c", script, NULL };
-	const char      *env[] = { "PATH=/nonexistent:/usr/bin:/bin", "A=1", NULL };
-	struct msg_spawn s;
-	size_t           n = 0;
-
-	msg_defaults(MSG_SPAWN, &s);
-	s.argv.v = o->argv != NULL ? (const char **)o->argv : argv;
-	while (s.argv.v[n] != NULL)
-		n++;
-	s.argv.n = n;
-	s.env = (struct strs){ 2, env };
-	s.workdir = o->workdir != NULL ? o->workdir : "/tmp";
-	s.timeout_ms = o->timeout_ms;
-	s.window = o->window;
-	s.keep_bytes = o->keep != 0 ? o->keep : MIB;
-	s.stdin = o->in != 0 ? o->in : -1;
-	AUTO_FD int cgroup = b->by_cgroup && !o->no_cgroup ? make_cgroup(b, id) : -1;
-	s.cgroup = cgroup;
-	send_msg(b, MSG_SPAWN, id, &s);
-	return id;
-}
-
-static uint64_t
-start(struct box *b, const char *script, struct opts o)
-{
-	return start_as(b, b->next++, script, &o);
-}
-
-static uint64_t
-start_self(struct box *b, const char *what, const char *arg, struct opts o)
-{
-	const char *argv[] = { self, what, arg, NULL };
-
-	o.argv = argv;
-	return start(b, NULL, o);
-}
-
-static void
-release(struct box *b, uint64_t id)
-{
-	send_msg(b, MSG_RELEASE, 0, &(struct msg_release){ .exec = id });
-	if (b->by_cgroup)
-		remove_cgroup(b, id); /* unless it left somebody behind */
-}
-
-static struct call *
-await(struct box *b, uint64_t id)
-{
-	struct call *c = &b->calls[id % CALLS];
-
-	while (!c->replied && !b->gone)
-		listen_once(b);
-	for (int i = 0; i < 2; i++) /* so that it can be compared as a string */
-		buf_append(&c->out[i], "", 1), c->out[i].len--;
-	return c;
-}
-
-static struct call *
-finish(struct box *b, uint64_t id)
-{
-	struct call *c = await(b, id);
-
-	release(b, id);
-	return c;
-}
-
-static void
-await_bytes(struct box *b, uint64_t id, size_t n)
-{
-	while (b->calls[id].out[0].len < n && !b->gone)
-		listen_once(b);
-}
-
-static struct call *
-cancel(struct box *b, uint64_t exec)
-{
-	uint64_t id = CALLS / 2 + b->next++;
-
-	b->calls[id].replied = false;
-	send_msg(b, MSG_CANCEL, id, &(struct msg_cancel){ .call = exec });
-	return await(b, id);
-}
-
-static void
-reconnect(struct box *b)
-{
-	close(b->chan);
-	b->chan = connect_to(b->path);
-	b->gone = false;
-}
-
-static void
-attach(struct box *b, struct msg_resume *v, size_t n)
-{
-	struct msg_attach a = { .execs = { n, v } };
-
-	b->attach = CALLS / 2 + b->next++;
-	send_msg(b, MSG_ATTACH, b->attach, &a);
-	while (b->attach != 0 && !b->gone)
-		listen_once(b);
-}
-
-/* ---- what is expected of it -------------------------------------------------------------- */
+enum { BOMB = 200, ZOMBIES = 5000, FILL = 4 << 20 };
 
 static void
 t_results(struct box *b)
@@ -664,10 +46,10 @@ static void
 t_not_started(struct box *b)
 {
 	struct call *c = finish(b, start(b, NULL, (struct opts){ .argv = (const char *[]){ "no-such", NULL } }));
-	ok(c->r.cause == CAUSE_SPAWN && c->r.exit_code == 127, "a program that is not there: 127");
+	ok(c->r.cause == CAUSE_SPAWN && c->r.exit_code == 127, "a box_program that is not there: 127");
 	is(c->text, "exec no-such: No such file or directory", "and it says which");
 	c = finish(b, start(b, NULL, (struct opts){ .argv = (const char *[]){ "/etc/passwd", NULL } }));
-	ok(c->r.cause == CAUSE_SPAWN && c->r.exit_code == 126, "a file that is no program: 126");
+	ok(c->r.cause == CAUSE_SPAWN && c->r.exit_code == 126, "a file that is no box_program: 126");
 	is(c->text, "exec /etc/passwd: Permission denied", "and it says why");
 	c = finish(b, start(b, "true", (struct opts){ .workdir = "/proc/none/such" }));
 	ok(c->r.cause == CAUSE_SPAWN && c->r.exit_code != 0, "no working directory, no command");
@@ -679,7 +61,7 @@ t_surroundings(struct box *b)
 {
 	char deep[128];
 
-	snprintf(deep, sizeof(deep), "%s/%s/a/b/c", dir, b->by_cgroup ? "cgroup" : "mark");
+	snprintf(deep, sizeof(deep), "%s/%s/a/b/c", box_dir, b->by_cgroup ? "cgroup" : "mark");
 	struct call *c = finish(b, start(b, "pwd; stat -c %a .; umask; echo $A", (struct opts){ .workdir = deep }));
 	char         want[256];
 	snprintf(want, sizeof(want), "%s\n755\n0022\n1\n", deep);
@@ -852,7 +234,7 @@ static void
 t_runner(struct box *b)
 {
 	uint64_t id = start(b, NULL,
-	    (struct opts){ .argv = (const char *[]){ "sh", "-c", "\"$0\" runner 4; exec sleep 1000", self, NULL },
+	    (struct opts){ .argv = (const char *[]){ "sh", "-c", "\"$0\" runner 4; exec sleep 1000", box_self, NULL },
 		.window = 100 });
 	await_bytes(b, id, 4);
 	cancel(b, id);
@@ -922,7 +304,7 @@ t_reattach(struct box *b)
 {
 	char go[64], script[256];
 
-	snprintf(go, sizeof(go), "%s/go", dir);
+	snprintf(go, sizeof(go), "%s/go", box_dir);
 	snprintf(script, sizeof(script),
 	    "echo one; while [ ! -e %s ]; do sleep 0.01; done; echo two; echo bad >&2; exit 5", go);
 	uint64_t streamed = start(b, script, (struct opts){ .window = 1000 });
@@ -934,7 +316,7 @@ t_reattach(struct box *b)
 	b->no_acks = false;
 	close(b->chan);
 	close(open(go, O_CREAT | O_WRONLY, 0644));
-	b->chan = connect_to(b->path);
+	b->chan = init_connect(b->path);
 
 	struct call *c = &b->calls[streamed];
 	buf_clear(&c->out[0]);
@@ -1001,7 +383,7 @@ t_without_cgroup_kill(struct box *b)
 
 	uint64_t id = start_self(b, "bomb", "50", (struct opts){ .window = 4096 });
 	await_bytes(b, id, 50);
-	snprintf(path, sizeof(path), "%s/%d-%lu/cgroup.kill", cgroups, (int)b->pid, id);
+	snprintf(path, sizeof(path), "%s/%d-%lu/cgroup.kill", box_cgroups, (int)b->pid, id);
 	if (chmod(path, 0) == -1)
 		diag("%s: %s", path, strerror(errno));
 	cancel(b, id);
@@ -1077,10 +459,10 @@ skip_unless_possible(void)
 	shutdown(b->chan, SHUT_RDWR);
 	int status = box_end(b);
 	int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-	if (code == 122)
-		BAIL_OUT("cannot execute %s", program);
-	if (code == 119 || code == 121)
-		plan(SKIP_ALL, code == 119 ? "no user namespaces here" : "no fresh /proc here");
+	if (code == INIT_NO_PROGRAM)
+		BAIL_OUT("cannot execute %s", box_program);
+	if (code == INIT_NO_NAMESPACES || code == INIT_NO_PROC)
+		plan(SKIP_ALL, code == INIT_NO_NAMESPACES ? "no user namespaces here" : "no fresh /proc here");
 }
 
 static void
@@ -1092,11 +474,11 @@ find_cgroups(void)
 		char path[128];
 
 		snprintf(path, sizeof(path), "%s/cgroup.controllers", trees[i]);
-		snprintf(cgroups, sizeof(cgroups), "%s/20-init-%d", trees[i], (int)getpid());
-		if (access(path, F_OK) == 0 && mkdir(cgroups, 0755) == 0)
+		snprintf(box_cgroups, sizeof(box_cgroups), "%s/20-init-%d", trees[i], (int)getpid());
+		if (access(path, F_OK) == 0 && mkdir(box_cgroups, 0755) == 0)
 			return;
 	}
-	cgroups[0] = '\0';
+	box_cgroups[0] = '\0';
 }
 
 int
@@ -1106,26 +488,26 @@ main(int argc, char **argv)
 
 	if (argc == 3)
 		misbehave(argv[1], argv[2]);
-	program = realpath(env != NULL ? env : "build/box-init", NULL);
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	if (program == NULL || n == -1 || mkdtemp(dir) == NULL)
-		die("box-init");
+	box_program = realpath(env != NULL ? env : "build/box-init", NULL);
+	ssize_t n = readlink("/proc/self/exe", box_self, sizeof(box_self) - 1);
+	if (box_program == NULL || n == -1 || mkdtemp(box_dir) == NULL)
+		BAIL_OUT("box-init: %s", strerror(errno));
 	signal(SIGPIPE, SIG_IGN);
 	skip_unless_possible();
 	find_cgroups();
 	t_not_confined();
 	all_of_it("mark");
-	if (cgroups[0] != '\0') {
+	if (box_cgroups[0] != '\0') {
 		all_of_it("cgroup");
-		if (rmdir(cgroups) == -1)
-			diag("%s: %s", cgroups, strerror(errno));
+		if (rmdir(box_cgroups) == -1)
+			diag("%s: %s", box_cgroups, strerror(errno));
 	} else {
 		note("no writable v2 cgroup tree here: commands by mark only");
 	}
-	free((char *)program);
+	free((char *)box_program);
 	char clean[64];
-	snprintf(clean, sizeof(clean), "rm -rf %s", dir);
+	snprintf(clean, sizeof(clean), "rm -rf %s", box_dir);
 	if (system(clean) != 0)
-		diag("could not remove %s", dir);
+		diag("could not remove %s", box_dir);
 	done_testing();
 }

@@ -1,0 +1,1 @@
+20-init-managed_EXTRA := t/lib/initstart

@@ -1,0 +1,1 @@
+20-init_EXTRA := t/lib/initstart t/lib/initbox t/lib/misbehave

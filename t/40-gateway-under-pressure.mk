@@ -1,0 +1,1 @@
+40-gateway-under-pressure_EXTRA := t/lib/gatebox

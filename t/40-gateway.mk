@@ -1,0 +1,1 @@
+40-gateway_EXTRA := t/lib/gatebox
