@@ -3,7 +3,6 @@
 . t/lib/boxd.sh
 boxd_config 'log_level = debug' # it tells the end of each command
 boxd_start
-box() { timeout -k 5 60 "$BUILD/boxctl" --socket "$D/run/boxd.sock" "$@"; }
 number() { boxctl inspect "$1" -o json | sed -n "s/.*\"$2\": \([0-9]*\).*/\1/p"; }
 
 # Each makes its processes, says "ready" when they are there, and waits.  24680 is how they are found.

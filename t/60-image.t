@@ -3,10 +3,9 @@
 . t/lib/boxd.sh
 boxd_start
 field() { boxctl inspect "$1" -o json | sed -n "s/^ *\"$2\": \"\{0,1\}\([^\",]*\).*/\1/p" | head -n 1; }
-in_box() { _s=$1; shift; timeout -k 5 60 "$BUILD/boxctl" --socket "$D/run/boxd.sock" exec "$_s" -t 30 "$@" 2>&1; }
 
 boxctl create --name host --image no/such:image@1 >/dev/null
-is "$(in_box host -c 'test -x /usr/bin/env && echo host')" host "without an image of that name: the host view"
+is "$(in_session host -c 'test -x /usr/bin/env && echo host')" host "without an image of that name: the host view"
 is "$(field host image)" no/such:image@1 "the name is kept"
 like "$(boxctl create --name host --image other 2>&1)" 'already exists with image=no/such:image@1, not other' "and compared"
 
@@ -27,22 +26,22 @@ image() { # directory
 image "$D/state/images/tiny%3A1"
 ln -s tiny%3A1 "$D/state/images/ghcr.io%2Facme%2Ftiny%3Alatest"
 boxctl create --name i --image tiny:1 >/dev/null
-is "$(in_box i -c 'cat /data/version /etc/hosts' | tr '\n' ' ')" "v1 127.0.0.1 in-the-image " "its files are the root"
-is "$(in_box i -c 'ls -d /usr/bin /etc/ssl 2>/dev/null')" "" "and nothing else of the host"
-is "$(in_box i -c 'ls /dev/null /proc/self/status /tmp /home /workspace -d | while read f; do echo x; done' | tr -d '\n')" xxxxx \
+is "$(in_session i -c 'cat /data/version /etc/hosts' | tr '\n' ' ')" "v1 127.0.0.1 in-the-image " "its files are the root"
+is "$(in_session i -c 'ls -d /usr/bin /etc/ssl 2>/dev/null')" "" "and nothing else of the host"
+is "$(in_session i -c 'ls /dev/null /proc/self/status /tmp /home /workspace -d | while read f; do echo x; done' | tr -d '\n')" xxxxx \
 	"with our /dev, /proc, /tmp, /home and workspace, which it did not have"
-is "$(in_box i -c 'pwd; touch f /tmp/f /home/f && echo written' | tr '\n' ' ')" "/workspace written " "that can be written"
-like "$(in_box i -c 'touch /data/x')" 'Read-only' "but the image cannot"
-is "$(in_box i -c 'stat -c %u:%g /data/version /data' | tr '\n' ' ')" "0:0 0:0 " "its files belong to root inside"
-is "$(in_box i -c 'for d in /proc/acpi /proc/scsi; do [ ! -d $d ] || ls $d; done')" "" "what is masked in /proc is empty"
+is "$(in_session i -c 'pwd; touch f /tmp/f /home/f && echo written' | tr '\n' ' ')" "/workspace written " "that can be written"
+like "$(in_session i -c 'touch /data/x')" 'Read-only' "but the image cannot"
+is "$(in_session i -c 'stat -c %u:%g /data/version /data' | tr '\n' ' ')" "0:0 0:0 " "its files belong to root inside"
+is "$(in_session i -c 'for d in /proc/acpi /proc/scsi; do [ ! -d $d ] || ls $d; done')" "" "what is masked in /proc is empty"
 boxctl create --name l --image ghcr.io/acme/tiny:latest >/dev/null
-is "$(in_box l -- cat /data/version)" v1 "a name with slashes is one file name, and may be a link"
+is "$(in_session l -- cat /data/version)" v1 "a name with slashes is one file name, and may be a link"
 
 boxctl create --name w --image tiny:1 --writable-root --mount-path /deep/work --mount "$D/state/../boxd.conf:/etc/mounted:ro" >/dev/null
-is "$(in_box w -c 'pwd; echo v2 >/data/version; rm /etc/hosts; mkdir /new; cat /data/version; test -f /etc/mounted && echo mounted' | tr '\n' ' ')" \
+is "$(in_session w -c 'pwd; echo v2 >/data/version; rm /etc/hosts; mkdir /new; cat /data/version; test -f /etc/mounted && echo mounted' | tr '\n' ' ')" \
 	"/deep/work v2 mounted " "with a writable root it can be changed"
 is "$(cat "$D/state/images/tiny%3A1/data/version")" v1 "in a copy"
-is "$(in_box i -- cat /data/version)" v1 "that no other session sees"
+is "$(in_session i -- cat /data/version)" v1 "that no other session sees"
 is "$(ls "$D/state/images/tiny%3A1" | tr '\n' ' ')" "$(cd "$D/state/images/tiny%3A1" && ls -d bin data etc lib* usr 2>/dev/null | sort | tr '\n' ' ')" "and nothing was made in the image"
 
 mkdir "$D/state/images/bad" && ln -s /etc "$D/state/images/bad/tmp"
@@ -60,7 +59,7 @@ if [ "$(id -u)" = 0 ]; then
 			"also for a host path"
 		echo text >"$D/mnt/dir/f"
 		boxctl create --name o --host-path "$D/mnt/dir:ro" >/dev/null
-		is "$(in_box o -- cat f)" text "which can still be read"
+		is "$(in_session o -- cat f)" text "which can still be read"
 		boxctl rm o >/dev/null
 		umount "$D/mnt"
 	else

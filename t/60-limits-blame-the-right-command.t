@@ -4,7 +4,6 @@
 boxd_start
 limits=$(boxctl status -o json)
 has() { printf '%s' "$limits" | grep -q "$1 by cgroup"; }
-box() { timeout -k 5 60 "$BUILD/boxctl" --socket "$D/run/boxd.sock" "$@"; }
 cause() { sed -n 's/.*"cause": "\([a-z]*\)".*/\1/p' "$1"; }
 boxctl create --name s --memory 96 --pids 40 >/dev/null
 hog='my $x = "a" x (200 << 20); print length $x'

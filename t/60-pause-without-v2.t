@@ -9,7 +9,6 @@ unshare -m sh -c 'for m in $2; do umount -l "$m" || exit 1; done
 BOXD_PID=$!
 eventually _ready_or_dead
 grep -aoE -m1 'instance=[0-9a-f]{16}' "$D/log" | head -n 1 | sed 's/.*=/boxd-/' >>"$D/.instances"
-box() { timeout -k 5 60 "$BUILD/boxctl" --socket "$D/run/boxd.sock" "$@"; }
 like "$(boxctl status)" 'kill: +a UTS namespace per command' "commands are told apart by mark"
 like "$(boxctl status)" 'walls: .*cgroup.freeze' "a session can be frozen"
 boxctl create --name s --memory 96 --pids 60 >/dev/null

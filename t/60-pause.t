@@ -3,7 +3,6 @@
 . t/lib/boxd.sh
 boxd_start
 boxctl status | grep -Eq 'walls:.*cgroup\.freeze' || plan skip_all "nothing freezes here"
-box() { timeout -k 5 60 "$BUILD/boxctl" --socket "$D/run/boxd.sock" "$@"; }
 count() { # prints how far the counter in the session came
 	cat "$D/out" | tail -n 1
 }

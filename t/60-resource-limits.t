@@ -1,7 +1,6 @@
 #!/bin/sh
 # A command's resource limits are the same whatever boxd was started with, leave room for JITs, and two are the operator's.
 . t/lib/boxd.sh
-in_box() { timeout -k 5 60 "$BUILD/boxctl" --socket "$D/run/boxd.sock" exec s -t 50 "$@" 2>&1; }
 limit() { in_box -- cat /proc/self/limits | sed -n "s/^Max $1  *\([^ ]*\)  *\([^ ]*\) .*/\1 \2/p"; }
 hard() { awk -v n="Max $1" 'index($0, n) == 1 { sub(n, ""); print $2 }' "/proc/$BOXD_PID/limits"; }
 boxd_start

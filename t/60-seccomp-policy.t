@@ -27,7 +27,6 @@ like "$? $(cat "$D/err")" "^2 .*seccomp_policy: open $D/none: No such file" "a f
 boxd_config "seccomp_policy = $D/policy"
 boxd_start
 boxctl create --name s >/dev/null
-in_box() { timeout -k 5 30 "$BUILD/boxctl" --socket "$D/run/boxd.sock" exec s -t 20 "$@" 2>&1; }
 like "$(in_box -c 'ln -s x /tmp/d')" 'Operation not permitted' "a rule of the operator's holds"
 is "$(in_box -c 'echo x >/tmp/f; chmod 4755 /tmp/f; stat -c %a /tmp/f')" 4755 "one that was taken out does not"
 like "$(in_box -- perl -e 'require "sys/syscall.ph"; print syscall(SYS_keyctl(), 0, 0, 0, 0, 0) == -1 ? "$!" : "OK"')" 'not permitted' "the others stay"

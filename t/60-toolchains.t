@@ -1,10 +1,10 @@
 #!/bin/sh
 # What agents run works unmodified in the host view: interpreters, compilers, package managers.
 . t/lib/boxd.sh
+BOX_SEC=200
 boxd_config 'tmp_mb = 256'
 boxd_start
 boxctl create --name s --memory 2G --pids 512 --cpus 2 --workspace-size 1G >/dev/null
-in_box() { timeout -k 5 200 "$BUILD/boxctl" --socket "$D/run/boxd.sock" exec s -t 180 "$@" 2>&1; }
 has() { [ "$(in_box -e "P=$1" -c 'command -v "$P" >/dev/null && echo yes')" = yes ]; }
 tool() { # program, number of tests
 	has "$1" && return 0

@@ -1,9 +1,9 @@
 #!/bin/sh
 # The filter and landlock are not in the way of the tools that move, link, rename and write files as fast as they can.
 . t/lib/boxd.sh
+BOX_SEC=120
 boxd_start
 boxctl create --name s --memory 512 --pids 200 >/dev/null
-in_box() { timeout -k 5 120 "$BUILD/boxctl" --socket "$D/run/boxd.sock" exec s -t 110 "$@" 2>&1; }
 with() { # program, count
 	command -v "$1" >/dev/null && in_box -- sh -c "command -v $1" >/dev/null && return 0
 	skip "$2" "no $1 here"

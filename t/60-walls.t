@@ -4,7 +4,6 @@
 boxd_start
 boxctl create --name s >/dev/null
 boxctl create --name other >/dev/null
-in_box() { boxctl exec s "$@" 2>&1; }
 
 for ns in user pid mnt net ipc uts cgroup; do
 	isnt "$(in_box -- readlink /proc/self/ns/$ns)" "$(readlink /proc/self/ns/$ns)" "$ns namespace of its own"

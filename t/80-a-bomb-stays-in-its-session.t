@@ -1,9 +1,9 @@
 #!/bin/sh
 # Whatever a command uses up, the session beside it goes on answering; its own is usable after it, or says why not.
 . t/lib/boxd.sh
+BOX_SEC=40
 boxd_start
 limited=$(boxctl status -o json)
-box() { timeout -k 5 40 "$BUILD/boxctl" --socket "$D/run/boxd.sock" "$@"; }
 boxctl create --name b --pids 60 --memory 96 >/dev/null
 has_memory_limit() { printf '%s' "$limited" | grep -q 'memory by cgroup'; }
 

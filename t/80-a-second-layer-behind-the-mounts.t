@@ -4,8 +4,6 @@
 [ "$(id -u)" = 0 ] || plan skip_all "only root can change the mounts of a sandbox, which is what this test does to it"
 perl -e 'exit(syscall(444, 0, 0, 1) < 2)' || plan skip_all "this kernel has no landlock, or its first version"
 command -v nsenter >/dev/null || plan skip_all "no nsenter here"
-box() { timeout -k 5 60 "$BUILD/boxctl" --socket "$D/run/boxd.sock" "$@"; }
-in_box() { box exec s -t 50 "$@" 2>&1; }
 from_outside() { nsenter -t "$(boxctl inspect s -o json | sed -n 's/.*"init_pid": \([0-9]*\).*/\1/p')" --mount "$@"; }
 
 for landlock in no yes; do

@@ -1,10 +1,9 @@
 #!/bin/sh
 # Calls that no command needs are refused before the kernel looks at their arguments, in every ABI.
 . t/lib/boxd.sh
-perl -e 'require "sys/syscall.ph"' 2>/dev/null || plan skip_all "perl has no sys/syscall.ph here"
+needs_syscall_numbers
 boxd_start
 boxctl create --name s --pids 60 --memory 96 >/dev/null
-in_box() { timeout -k 5 30 "$BUILD/boxctl" --socket "$D/run/boxd.sock" exec s -t 20 "$@" 2>&1; }
 
 # Arguments that can do no harm anywhere: who gets through meets EFAULT, EINVAL or EBADF.
 cat >"$D/probe.pl" <<'EOF'

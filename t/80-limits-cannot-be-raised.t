@@ -1,12 +1,10 @@
 #!/bin/sh
 # A command can give up what it has, not take more: limits, priority, its place before the OOM killer, others' processes.
 . t/lib/boxd.sh
-perl -e 'require "sys/syscall.ph"' 2>/dev/null || plan skip_all "perl has no sys/syscall.ph here"
+needs_syscall_numbers
 boxd_start
 boxctl create --name s --pids 60 --memory 96 >/dev/null
 boxctl create --name other --pids 60 --memory 96 >/dev/null
-box() { timeout -k 5 30 "$BUILD/boxctl" --socket "$D/run/boxd.sock" "$@"; }
-in_box() { box exec s -t 20 "$@" 2>&1; }
 init_of() { boxctl inspect "$1" -o json | sed -n 's/.*"init_pid": \([0-9]*\).*/\1/p'; }
 
 # every hard limit that is finite: one more is refused, or (the core limit) has no effect

@@ -4,7 +4,6 @@
 [ "$(id -u)" = 0 ] || plan skip_all "making setuid files, devices and mounts needs root"
 boxd_start
 field() { boxctl inspect "$1" -o json | sed -n "s/^ *\"$2\": \"\{0,1\}\([^\",]*\).*/\1/p" | head -n 1; }
-in_box() { timeout -k 5 60 "$BUILD/boxctl" --socket "$D/run/boxd.sock" exec s -t 30 "$@" 2>&1; }
 mkdir "$D/w" "$D/ro" "$D/w/sub" "$D/rootdir"
 chown 1234:2345 "$D/w"
 cp "$(command -v id)" "$D/w/suid"; chown 1234 "$D/w/suid"; chmod 6755 "$D/w/suid"

@@ -3,7 +3,6 @@
 . t/lib/boxd.sh
 boxd_start
 boxctl create --name s >/dev/null
-in_box() { timeout -k 5 30 "$BUILD/boxctl" --socket "$D/run/boxd.sock" exec s -t 20 "$@" 2>&1; }
 
 # One line per open descriptor: number, kind, name.  Asked by fcntl, not by /proc, which might hide some.
 cat >"$D/fds.pl" <<'EOF'

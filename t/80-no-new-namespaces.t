@@ -1,10 +1,9 @@
 #!/bin/sh
 # A command stays in the namespaces it was born into: it makes none and joins none.
 . t/lib/boxd.sh
-perl -e 'require "sys/syscall.ph"' 2>/dev/null || plan skip_all "perl has no sys/syscall.ph here"
+needs_syscall_numbers
 boxd_start
 boxctl create --name s --pids 60 --memory 96 >/dev/null
-in_box() { timeout -k 5 30 "$BUILD/boxctl" --socket "$D/run/boxd.sock" exec s -t 20 "$@" 2>&1; }
 
 cat >"$D/probe.pl" <<'EOF'
 require "sys/syscall.ph";

@@ -3,7 +3,6 @@
 . t/lib/boxd.sh
 boxd_start
 boxctl create --name s --pids 60 >/dev/null
-in_box() { timeout -k 5 60 "$BUILD/boxctl" --socket "$D/run/boxd.sock" exec s -t 50 "$@" 2>&1; }
 command -v cc >/dev/null || plan skip_all "no compiler"
 
 # Every call that takes a mode, with each of the two bits: by its number, so that libc cannot help.

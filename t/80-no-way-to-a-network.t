@@ -4,8 +4,6 @@
 boxd_start
 boxctl create --name s --pids 60 --memory 96 >/dev/null
 boxctl create --name other --pids 60 --memory 96 >/dev/null
-box() { timeout -k 5 30 "$BUILD/boxctl" --socket "$D/run/boxd.sock" "$@"; }
-in_box() { box exec s -t 20 "$@" 2>&1; }
 
 # On the host: a TCP and a UDP port of 127.0.0.1, and an abstract socket.  Whoever comes is written down.
 cat >"$D/listen.pl" <<'EOF'

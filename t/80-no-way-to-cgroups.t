@@ -3,7 +3,6 @@
 . t/lib/boxd.sh
 boxd_start
 boxctl create --name s --pids 60 --memory 96 >/dev/null
-in_box() { timeout -k 5 30 "$BUILD/boxctl" --socket "$D/run/boxd.sock" exec s -t 20 "$@" 2>&1; }
 
 is "$(in_box -c 'grep -E " (cgroup2?|sysfs|securityfs|debugfs|tracefs|bpf|configfs|efivarfs|pstore) " /proc/mounts')" "" \
 	"no file system of the kernel's controls"

@@ -3,8 +3,7 @@
 . t/lib/boxd.sh
 boxd_start
 boxctl create --name s --pids 60 --memory 96 >/dev/null
-in_box() { timeout -k 5 30 "$BUILD/boxctl" --socket "$D/run/boxd.sock" exec s -t 20 "$@" 2>&1; }
-perl -e 'require "sys/syscall.ph"' 2>/dev/null || plan skip_all "perl has no sys/syscall.ph here"
+needs_syscall_numbers
 
 # probe PID: name and result of each attack on it
 cat >"$D/probe.pl" <<'EOF'

@@ -3,7 +3,6 @@
 . t/lib/boxd.sh
 boxd_start
 boxctl create --name s --pids 60 --memory 96 >/dev/null
-in_box() { timeout -k 5 30 "$BUILD/boxctl" --socket "$D/run/boxd.sock" exec s -t 20 "$@" 2>&1; }
 
 # Every mount that can be written is nosuid and nodev; devpts makes only terminals, /dev is read-only.
 mounts=$(in_box -- cat /proc/self/mounts)

@@ -4,8 +4,6 @@
 boxd_start
 boxctl create --name s >/dev/null
 boxctl create --name other >/dev/null
-box() { timeout -k 5 30 "$BUILD/boxctl" --socket "$D/run/boxd.sock" "$@"; }
-in_box() { box exec s -t 20 "$@" 2>&1; }
 
 box exec other -t 15 -- sleep 14 >/dev/null 2>&1 &
 is "$(in_box -- ls /proc | grep -c '^[0-9]')" 2 "no process but init and ls"

@@ -7,7 +7,6 @@ boxd_start
 mkdir "$D/w"
 boxctl create --name s --host-path "$D/w" --workspace-quota 8 >/dev/null
 case $(disk s quota) in a\ watcher*) ;; *) plan skip_all "a kernel keeps a quota on ${TMPDIR:-/tmp}: $(disk s quota)" ;; esac
-box() { timeout -k 5 60 "$BUILD/boxctl" --socket "$D/run/boxd.sock" "$@"; }
 empty() { # host's root sees through any mode
 	find "$D/w" -mindepth 1 -maxdepth 1 -exec rm -rf {} +
 }

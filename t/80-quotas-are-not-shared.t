@@ -4,11 +4,10 @@
 # A user namespace's use is also counted for who made it.  Were that root, every sandbox would draw on
 # root's own 128 inotify instances, queued signals and bytes of message queues.
 . t/lib/boxd.sh
-perl -e 'require "sys/syscall.ph"' 2>/dev/null || plan skip_all "perl has no sys/syscall.ph here"
+needs_syscall_numbers
 boxd_start
 boxctl create --name a --pids 60 --memory 96 >/dev/null
 boxctl create --name b --pids 60 --memory 96 >/dev/null
-box() { timeout -k 5 30 "$BUILD/boxctl" --socket "$D/run/boxd.sock" "$@"; }
 
 cat >"$D/take.pl" <<'EOF'
 require "sys/syscall.ph";

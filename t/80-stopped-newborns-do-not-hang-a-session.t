@@ -3,7 +3,6 @@
 # watchdog ends the sandbox: the client gets an answer, and no other session notices.
 . t/lib/boxd.sh
 boxd_start
-box() { timeout -k 5 30 "$BUILD/boxctl" --socket "$D/run/boxd.sock" "$@"; }
 boxctl create --name s --pids 60 --memory 96 --cpus 2 >/dev/null
 boxctl create --name b --pids 60 --memory 96 >/dev/null
 

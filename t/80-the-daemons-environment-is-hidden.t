@@ -7,7 +7,6 @@ boxd_start
 needle=s3cr3t-$$
 unset AWS_SECRET_ACCESS_KEY SECRET
 boxctl create --name s --pids 60 --memory 96 >/dev/null
-in_box() { timeout -k 5 30 "$BUILD/boxctl" --socket "$D/run/boxd.sock" exec s -t 20 "$@" 2>&1; }
 
 ok "boxd has it" grep -q "$needle" "/proc/$BOXD_PID/environ"
 # the needle is put together inside, so that the search does not find itself

@@ -3,7 +3,6 @@
 . t/lib/boxd.sh
 boxd_start
 boxctl create --name s >/dev/null
-in_box() { timeout -k 5 30 "$BUILD/boxctl" --socket "$D/run/boxd.sock" exec s -t 20 "$@" 2>&1; }
 sums() { cksum "$BUILD/box-init" "$BUILD/box-session" "$BUILD/boxd" "$BUILD/box-gateway" /bin/sh; }
 before=$(sums)
 

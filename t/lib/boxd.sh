@@ -164,6 +164,22 @@ vanish() {
 
 boxctl() { "$BUILD/boxctl" --socket "$D/run/boxd.sock" "$@"; }
 
+# box ARGUMENT...: the same, ended when it hangs.  in_box COMMAND...: what it says on both streams, in session s;
+# in_session NAME COMMAND...: in another.
+BOX_SEC=60
+box() { timeout -k 5 "$BOX_SEC" "$BUILD/boxctl" --socket "$D/run/boxd.sock" "$@"; }
+in_session() {
+	_session=$1
+	shift
+	box exec "$_session" -t $((BOX_SEC - 10)) "$@" 2>&1
+}
+in_box() { in_session s "$@"; }
+
+# For tests that make system calls by number.
+needs_syscall_numbers() {
+	perl -e 'require "sys/syscall.ph"' 2>/dev/null || plan skip_all "perl has no sys/syscall.ph here"
+}
+
 # boxd_config LINE...: lines of its configuration file
 boxd_config() { printf '%s\n' "$@" >>"$D/boxd.conf"; }
 

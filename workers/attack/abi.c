@@ -92,26 +92,10 @@ by_x32(struct report *r, const void *arg)
 	refused(r, syscall(c->nr | X32_BIT, c->a[0], c->a[1], c->a[2], 0, 0, 0), "%s by the x32 ABI", c->name);
 }
 
-#define TRAP(n, nr, ...)                                                                                      \
-	{                                                                                                     \
-		"abi.i386-" n, "the filter is passed by 32-bit calls", ANYWHERE, by_trap, &(const struct raw) \
-		{                                                                                             \
-			n, nr,                                                                                \
-			{                                                                                     \
-				__VA_ARGS__                                                                   \
-			}                                                                                     \
-		}                                                                                             \
-	}
-#define X32(n, nr, ...)                                                                                             \
-	{                                                                                                           \
-		"abi.x32-" n, "the filter is passed by calls of the x32 ABI", ANYWHERE, by_x32, &(const struct raw) \
-		{                                                                                                   \
-			n, nr,                                                                                      \
-			{                                                                                           \
-				__VA_ARGS__                                                                         \
-			}                                                                                           \
-		}                                                                                                   \
-	}
+/* clang-format off */
+#define TRAP(n, nr, ...) { "abi.i386-" n, "the filter is passed by 32-bit calls", ANYWHERE, by_trap, RAW(n, nr, __VA_ARGS__) }
+#define X32(n, nr, ...) { "abi.x32-" n, "the filter is passed by calls of the x32 ABI", ANYWHERE, by_x32, RAW(n, nr, __VA_ARGS__) }
+/* clang-format on */
 
 const struct attack abi_attacks[] = {
 	TRAP("mount", 21, BAD, BAD, BAD),
@@ -134,13 +118,13 @@ const struct attack abi_attacks[] = {
 	TRAP("perf_event_open", 336, BAD),
 	TRAP("open_by_handle_at", 342, -1, BAD),
 	{ "abi.i386-ptrace-init", "init is traced by a 32-bit call", INSIDE, by_trap,
-	    &(const struct raw){ "ptrace(ATTACH)", 26, { 16, 1 } } },
+	    RAW("ptrace(ATTACH)", 26, 16, 1) },
 	{ "abi.i386-socketcall", "odd sockets by the old call", ANYWHERE, by_socketcall, NULL },
 	X32("getpid", SYS_getpid, 0),
 	X32("mount", SYS_mount, BAD, BAD, BAD),
 	X32("unshare", SYS_unshare, 0x10000000),
 	{ "abi.x32-ptrace-init", "init is traced by a call of the x32 ABI", INSIDE, by_x32,
-	    &(const struct raw){ "ptrace(ATTACH)", 521, { 16, 1 } } },
+	    RAW("ptrace(ATTACH)", 521, 16, 1) },
 	{ .name = NULL },
 };
 

@@ -92,6 +92,10 @@ struct raw {
 
 #define BAD 1 /* as a pointer */
 
+/* clang-format off */
+#define RAW(n, nr, ...) (&(const struct raw){ (n), (nr), { __VA_ARGS__ } })
+/* clang-format on */
+
 void call_filtered(struct report *, const void *raw);
 
 /* Run code in a forked child: its exit status, or -1 when a signal ended it. */

@@ -5,16 +5,9 @@
 
 #include "attack.h"
 
-#define CALL(n, means, ...)                                                      \
-	{                                                                        \
-		"calls." #n, means, ANYWHERE, call_filtered, &(const struct raw) \
-		{                                                                \
-#n, SYS_##n,                                             \
-			{                                                        \
-				__VA_ARGS__                                      \
-			}                                                        \
-		}                                                                \
-	}
+/* clang-format off */
+#define CALL(n, means, ...) { "calls." #n, means, ANYWHERE, call_filtered, RAW(#n, SYS_##n, __VA_ARGS__) }
+/* clang-format on */
 
 const struct attack call_attacks[] = {
 	CALL(bpf, "programs in the kernel", 9999, 0, 0),
@@ -56,8 +49,7 @@ const struct attack call_attacks[] = {
 	CALL(setns, "another namespace", -1, 0),
 	CALL(unshare, "a namespace of its own", 1),
 	CALL(process_vm_writev, "another process's memory", 0, BAD, 1, BAD, 1, 0),
-	{ "calls.vhangup", "terminals of others are closed", INSIDE, call_filtered,
-	    &(const struct raw){ "vhangup", SYS_vhangup, { 0 } } },
+	{ "calls.vhangup", "terminals of others are closed", INSIDE, call_filtered, RAW("vhangup", SYS_vhangup, 0) },
 #ifdef SYS_lookup_dcookie
 	CALL(lookup_dcookie, "paths of the host", 0, BAD, 0),
 #endif

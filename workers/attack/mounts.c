@@ -135,16 +135,9 @@ listing(struct report *r, const void *arg)
 	}
 }
 
-#define FILTERED(n, nr, ...)                                                                                         \
-	{                                                                                                            \
-		"mounts.call-" n, "the kernel's mount code is reached", ANYWHERE, call_filtered, &(const struct raw) \
-		{                                                                                                    \
-			n, nr,                                                                                       \
-			{                                                                                            \
-				__VA_ARGS__                                                                          \
-			}                                                                                            \
-		}                                                                                                    \
-	}
+/* clang-format off */
+#define FILTERED(n, nr, ...) { "mounts.call-" n, "the kernel's mount code is reached", ANYWHERE, call_filtered, RAW(n, nr, __VA_ARGS__) }
+/* clang-format on */
 
 const struct attack mount_attacks[] = {
 	{ "mounts.new", "a file system of the attacker's choice, and its code in the kernel", INSIDE, new_file_systems,
