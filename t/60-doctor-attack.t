@@ -63,14 +63,15 @@ like "$(cat "$D/out")" '^b.bomb +open +the neighbour has less: b.share.*no inoti
 is "$(boxctl ps --names)" "" "no session is left by any of these"
 
 # a signal
+before=$(attack_things)
 fake 'inside\ta.one\tbad' -- 'sleep 60'
 "$D/bin/boxctl" --socket "$D/run/boxd.sock" doctor --attack >"$D/out" 2>"$D/err" &
 pid=$!
-in_session() { boxctl ps | grep -qE '^attack-[0-9a-f]{16} +ready +[^ ]+ +[^ ]+ +1 '; }
-eventually in_session
+attacking() { boxctl ps | grep -qE '^attack-[0-9a-f]{16} +ready +[^ ]+ +[^ ]+ +1 '; }
+eventually attacking
 kill -TERM $pid # once: a second one would end the clearing up
 wait $pid
 is $? 143 "SIGTERM: 128 and its number"
 is "$(boxctl ps --names)" "" "and its sessions are gone"
-is "$(ls -d /dev/shm/boxd-attack-* 2>/dev/null)" "" "and its shared memory"
+is "$(attack_things)" "$before" "and its shared memory"
 done_testing

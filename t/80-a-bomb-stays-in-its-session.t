@@ -26,7 +26,7 @@ bomb() {
 	is $_wrong 0 "$1: the neighbour answers"
 	ok "$1: within 5 seconds" [ $_slowest -lt 5000 ]
 	_after=$(box exec a -t 10 -- echo alive 2>&1)
-	like "$_after" '^alive$|memory|died|no session|not found|ended' "$1: its own session is usable, or says why not"
+	like "$_after" '^alive$|memory|pids limit|died|no session|not found|ended' "$1: its own session is usable, or says why not"
 	box rm a >/dev/null 2>&1
 	unlike "$(boxctl ps --names)" '^a$' "$1: and can be deleted"
 }

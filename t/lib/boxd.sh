@@ -175,6 +175,9 @@ in_session() {
 }
 in_box() { in_session s "$@"; }
 
+# What attacks have on the host, theirs who were killed long ago too: compare with before.
+attack_things() { ls -d /dev/shm/boxd-attack-* /var/tmp/boxd-attack-* /tmp/boxd-attack-* 2>/dev/null; }
+
 # For tests that make system calls by number.
 needs_syscall_numbers() {
 	perl -e 'require "sys/syscall.ph"' 2>/dev/null || plan skip_all "perl has no sys/syscall.ph here"
