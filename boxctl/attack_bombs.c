@@ -4,9 +4,9 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "attack.h"
+#include "clock.h"
 
 enum {
 	BOMB_MS = 1500, /* most have taken all there is long before */
@@ -39,15 +39,6 @@ struct watch {
 	bool           is_fine; /* it has told so, this time */
 	char           trouble[ERR_TEXT];
 };
-
-static uint64_t
-now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 static enum need
 need_of(const char *name)
@@ -116,7 +107,7 @@ ask_daemon(struct watch *w, struct err *e)
 static int
 ask_once(struct watch *w, struct err *e)
 {
-	uint64_t start = now_ms();
+	uint64_t start = span_ms();
 	int      r = w->share != NULL ? ask_share(w, e)
 				      : attack_answers(w->attack, &w->attack->second, w->attack->neighbour, e);
 
@@ -124,7 +115,7 @@ ask_once(struct watch *w, struct err *e)
 		trouble(w, "the neighbour does not answer as it should", e->text);
 	if (!w->attack->second.broken && ask_daemon(w, e) == -1 && w->attack->interrupt.count == 0)
 		trouble(w, "the daemon does not answer", e->text);
-	uint64_t took = now_ms() - start;
+	uint64_t took = span_ms() - start;
 	w->slowest_ms = took > w->slowest_ms ? took : w->slowest_ms;
 	w->asked++;
 	return w->attack->second.broken || w->attack->interrupt.count > 0 ? -1 : 0;

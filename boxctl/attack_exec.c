@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
-#include <time.h>
 
 #include "buf.h"
+#include "clock.h"
 
 /* All that the attacks print fits; it is acknowledged as it comes all the same. */
 #define WINDOW MIB
@@ -15,15 +15,6 @@ enum {
 	STEP_MS = 1000,
 	OVERDUE_MS = 60 * 1000, /* behind a command's own timeout: then the daemon has lost it */
 };
-
-static uint64_t
-now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 int
 attack_exec_start(struct attack_exec *x, struct client *c, const struct attack_command *what, struct err *e)
@@ -39,7 +30,7 @@ attack_exec_start(struct attack_exec *x, struct client *c, const struct attack_c
 	ask.command = what->command != NULL ? what->command : "";
 	ask.argv = (struct strs){ n, what->argv };
 	ask.timeout_ms = what->timeout_ms;
-	x->until_ms = now_ms() + what->timeout_ms + OVERDUE_MS;
+	x->until_ms = span_ms() + what->timeout_ms + OVERDUE_MS;
 	ask.keep_bytes = 0;
 	ask.window = x->on_line != NULL ? WINDOW : 0;
 	if (what->input != NULL)
@@ -120,7 +111,7 @@ attack_exec_poll(struct attack_exec *x, int wait_ms, struct err *e)
 		return -1;
 	if (x->ended)
 		return 0;
-	if (now_ms() > x->until_ms) {
+	if (span_ms() > x->until_ms) {
 		x->client->broken = true;
 		return err_set(e, E_CRASH, "boxd does not answer");
 	}

@@ -1,18 +1,9 @@
 #include <stdio.h>
-#include <time.h>
 
 #include "cmd.h"
+#include "clock.h"
 #include "render.h"
 #include "text.h"
-
-static uint64_t
-now_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
 
 int
 cmd_ping(const struct args *a)
@@ -22,7 +13,7 @@ cmd_ping(const struct args *a)
 	struct msg      reply;
 
 	msg_defaults(MSG_PING, &ask);
-	uint64_t start = now_us();
+	uint64_t start = span_us();
 	int      code = cmd_ask(a, MSG_PING, &ask, &c, &reply);
 	if (code != EXIT_OK)
 		return code;
@@ -31,7 +22,7 @@ cmd_ping(const struct args *a)
 		render_print_json(render_json(MSG_PONG, pong));
 	else
 		printf("boxd %s, up %s, answered in %s\n", text_safe(pong->version),
-		    text_duration(pong->uptime_ms * 1000), text_duration(now_us() - start));
+		    text_duration(pong->uptime_ms * 1000), text_duration(span_us() - start));
 	cmd_done(&c, &reply);
 	return EXIT_OK;
 }

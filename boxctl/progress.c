@@ -1,33 +1,24 @@
 #include "progress.h"
 
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "text.h"
 
 enum { SAY_US = 200000 };
 
-static uint64_t
-now_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
-
 void
 progress_start(struct progress *p, bool quiet)
 {
-	*p = (struct progress){ .shown = !quiet && isatty(STDERR_FILENO), .started_us = now_us() };
+	*p = (struct progress){ .shown = !quiet && isatty(STDERR_FILENO), .started_us = span_us() };
 	p->said_us = p->started_us;
 }
 
 void
 progress_add(struct progress *p, const char *name, uint64_t bytes, uint64_t done, uint64_t total)
 {
-	uint64_t now = now_us();
+	uint64_t now = span_us();
 
 	p->bytes += bytes;
 	if (!p->shown || now - p->said_us < SAY_US)

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "dirs.h"
 #include "fd.h"
 #include "log.h"
@@ -32,7 +33,7 @@ session_new(struct house *h, uint64_t id, const char *name, const struct msg_spe
 	s->id = id;
 	s->dir = dir;
 	s->cgroups = h->machine->cgroups;
-	s->created_ms = s->last_used_ms = session_now_ms();
+	s->created_ms = s->last_used_ms = epoch_ms();
 	snprintf(s->name, sizeof(s->name), "%s", name);
 	TAILQ_INIT(&s->pending);
 	session_init_timers(s);
@@ -134,7 +135,7 @@ session_fits(const struct session *s, const struct msg_spec *spec)
 int
 session_claim(struct session *s, const struct msg_spec *spec, const struct msg *m, struct err *e)
 {
-	struct msg_claim claim = { .session = s->name, .spec = *spec, .created_ms = session_now_ms() };
+	struct msg_claim claim = { .session = s->name, .spec = *spec, .created_ms = epoch_ms() };
 	uint64_t         id = house_next_id(s->house);
 
 	s->spare = false;

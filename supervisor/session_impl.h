@@ -51,8 +51,7 @@ struct session {
 
 /* ---- session_life.c ---- */
 
-uint64_t session_now_ms(void);
-void     session_init_timers(struct session *);
+void session_init_timers(struct session *);
 
 /* session.c: after its disk became known. */
 void session_count_walls(struct session *);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "dirs.h"
 #include "fd.h"
 #include "gateway.h"
@@ -20,18 +21,12 @@
 
 static const struct child_ops worker_ops;
 
-uint64_t
-session_now_ms(void)
-{
-	return (uint64_t)(ev_time() * 1e3);
-}
-
 /* ---- timers ------------------------------------------------------------------------ */
 
 void
 session_touch(struct session *s)
 {
-	s->last_used_ms = session_now_ms();
+	s->last_used_ms = epoch_ms();
 	ev_timer_stop(s->house->loop, &s->idle);
 	if (s->state != STATE_READY || s->spare || s->paused || s->spec.persistent || s->spec.idle_sec == 0 ||
 	    s->processes > 0 || !TAILQ_EMPTY(&s->pending))

@@ -16,10 +16,10 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "attack.h"
+#include "clock.h"
 
 enum { EXIT_ALL_HELD = 0, EXIT_SOME_OPEN = 1, EXIT_USAGE = 2 };
 
@@ -87,24 +87,15 @@ describe_end(struct outcome *o, int status, bool is_late)
 		snprintf(o->detail, sizeof(o->detail), "ended with %d before it could tell", WEXITSTATUS(status));
 }
 
-static long
-now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* True: nothing came in time.  Whoever is traced, or traces us, may interrupt the wait. */
 static bool
 await(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
-	long          until = now_ms() + DEADLINE_S * 1000L;
+	long          until = (long)span_ms() + DEADLINE_S * 1000L;
 
 	for (;;) {
-		long left = until - now_ms();
+		long left = until - (long)span_ms();
 		int  n = poll(&p, 1, left > 0 ? (int)left : 0);
 
 		if (n > 0)

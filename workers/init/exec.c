@@ -22,6 +22,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "clock.h"
 #include "fd.h"
 
 #define MS_NS 1000000LL
@@ -179,7 +180,7 @@ exec_exited(struct exec *x, int status)
 {
 	x->pid = 0;
 	x->status = status;
-	x->ended_ms = now_epoch_ms();
+	x->ended_ms = epoch_ms();
 	x->duration_us = (uint64_t)(now_ns() - x->started_ns) / 1000;
 	if (x->state == EXEC_KILLING) {
 		exec_tick(x);
@@ -308,7 +309,7 @@ end_unstarted(struct exec *x, const struct spawn_failure *f)
 	x->cause = f->cause;
 	x->exit_code = f->exit_code;
 	x->error = strdup(f->why.text);
-	x->ended_ms = now_epoch_ms();
+	x->ended_ms = epoch_ms();
 	for (int i = 0; i < 2; i++)
 		loop_close(x->streams[i].loop, &x->streams[i].source); /* a ring may hold what was before */
 	end(x);

@@ -116,8 +116,6 @@ void managed_look(const struct exec *, const struct msg_look *, struct msg_manag
 /* An answer that is due for its standard input: 1 encoded, 0 none, -1 not now. */
 int managed_next(struct exec *, struct packet *, struct err *);
 
-uint64_t now_epoch_ms(void);
-
 /* Let go of the result and its bytes.  What still holds its pipes is served on, unlisted. */
 void exec_release(struct exec *);
 

@@ -5,18 +5,9 @@
  */
 #include <signal.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "exec.h"
-
-uint64_t
-now_epoch_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 static void
 on_fed(struct feed *f)
@@ -27,7 +18,7 @@ on_fed(struct feed *f)
 int
 managed_start(struct exec *x, struct loop *l, const struct msg_spawn *m, int *theirs, struct err *e)
 {
-	x->started_ms = now_epoch_ms();
+	x->started_ms = epoch_ms();
 	x->in.moved = on_fed;
 	x->in.loop = l;
 	x->streams[0].loop = x->streams[1].loop = l;

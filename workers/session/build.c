@@ -9,18 +9,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "fd.h"
 #include "layers.h"
 #include "log.h"
 #include "statefile.h"
 #include "sys.h"
 #include "worker.h"
-
-static uint64_t
-now_us(void)
-{
-	return (uint64_t)(ev_time() * 1e6);
-}
 
 /* ---- init's end ------------------------------------------------------------ */
 
@@ -216,7 +211,7 @@ ready(struct worker *w, struct err *e)
 int
 build_done(struct worker *w, struct err *e)
 {
-	w->about.build_us = now_us() - w->started_us;
+	w->about.build_us = span_us() - w->started_us;
 	w->about.init_pid = (uint64_t)w->box.pid;
 	w->about.init_start = process_start(w->box.pid);
 	if (statefile_write(AT_FDCWD, &w->about, e) == -1)

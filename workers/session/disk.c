@@ -1,9 +1,9 @@
 #include "disk.h"
 
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "fd.h"
 #include "log.h"
 
@@ -12,15 +12,6 @@
  * while the kernel first writes what is cached of a loop device's file system to its image.
  */
 static const struct disk_mechanism *const mechanisms[] = { &disk_btrfs, &disk_loop, NULL };
-
-uint64_t
-disk_now_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
 
 void
 disk_init(struct disk *d)
@@ -67,7 +58,7 @@ tell_made(struct disk *d, const struct disk_mechanism *m, const struct disk_made
 		.limit_inodes = made->inodes,
 		.hard_bytes = true,
 		.hard_inodes = m->counts_inodes,
-		.setup_us = disk_now_us() - since,
+		.setup_us = span_us() - since,
 	};
 
 	d->tree = made->tree;
@@ -95,7 +86,7 @@ try_one(
 	};
 	struct disk_made made = { .tree = -1 };
 	struct err       cause = { 0 };
-	uint64_t         since = disk_now_us();
+	uint64_t         since = span_us();
 	size_t           used = strlen(why->text);
 
 	if (s->uid_count == 1)

@@ -50,9 +50,6 @@ struct disk {
 	int             tree; /* owned; until the sandbox's child has it.  -1: a tmpfs, or not ours */
 };
 
-/* A clock for setup_us. */
-uint64_t disk_now_us(void);
-
 void disk_init(struct disk *);
 
 /* A private workspace: on a disk, or in memory with the reason why not on a disk. */

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 
+#include "clock.h"
 #include "disk.h"
 #include "disk_proof.h"
 #include "fd.h"
@@ -77,7 +78,7 @@ set_limit(struct disk *d, struct msg_disk *told, const struct msg_worker_start *
 	const struct disk_limit limit = { s->spec.workspace_quota_mb * MIB, s->entries };
 	struct err              why = { .text = "" };
 	AUTO_FD int             dir = openat(workspace, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	uint64_t                since = disk_now_us();
+	uint64_t                since = span_us();
 
 	if (dir == -1)
 		return err_sys(e, "open the workspace");
@@ -86,7 +87,7 @@ set_limit(struct disk *d, struct msg_disk *told, const struct msg_worker_start *
 	int k = s->uid_count == 1 ? -1 : find_kernel(dir, &limit, &why);
 	told->limit_bytes = limit.bytes;
 	told->limit_inodes = limit.entries;
-	told->setup_us = disk_now_us() - since;
+	told->setup_us = span_us() - since;
 	if (k == -1)
 		return tell_watched(d, told, why.text, e);
 	told->quota = kernels[k].quota;

@@ -3,15 +3,10 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "clock.h"
 #include "log.h"
 #include "process.h"
 #include "restart.h"
-
-static uint64_t
-now_ms(void)
-{
-	return (uint64_t)(ev_time() * 1e3);
-}
 
 static void
 set_timer(struct process *p, double sec)
@@ -114,7 +109,7 @@ process_spawn(struct process *p, struct err *e)
 	}
 	p->before = p->exec;
 	p->exec = id;
-	p->started_ms = now_ms();
+	p->started_ms = epoch_ms();
 	p->state = p->record.ready ? PROCESS_RUNNING : PROCESS_STARTING;
 	process_await_ready(p);
 	log_debug("session=%lu process=%s exec=%lu started restarts=%lu", p->worker->about.id, process_name(p), id,
@@ -188,7 +183,7 @@ static void
 rest(struct process *p, enum process_state state)
 {
 	struct worker *w = p->worker;
-	double         left = (double)w->process_retention_sec - (double)(now_ms() - p->exited_ms) / 1e3;
+	double         left = (double)w->process_retention_sec - (double)(epoch_ms() - p->exited_ms) / 1e3;
 
 	p->state = state;
 	log_info("session=%lu process=%s %s cause=%s code=%ld signal=%lu restarts=%lu", w->about.id, process_name(p),
@@ -343,7 +338,7 @@ process_unstarted(struct process *p, const struct err *why)
 	r.exit_code = 126;
 	r.error = why->text;
 	r.stdout_bytes = p->total;
-	process_ended(p, &r, now_ms());
+	process_ended(p, &r, epoch_ms());
 }
 
 void

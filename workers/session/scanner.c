@@ -9,19 +9,10 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "fd.h"
-
-static uint64_t
-now_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
 
 /* ---- the process itself ----------------------------------------------------------- */
 
@@ -70,14 +61,14 @@ scan_for_ever(uint64_t max_entries, bool has_proc)
 	struct scan s;
 
 	while (recv(CONTROL, &ask, 1, 0) == 1) {
-		uint64_t since = now_us();
+		uint64_t since = span_us();
 
 		scan_begin(&s, max_entries);
 		scan_tree(&s, WORKSPACE);
 		if (s.total.end == SCAN_WHOLE && has_proc)
 			scan_open_files(&s, PROC);
 		scan_end(&s);
-		s.total.took_us = now_us() - since;
+		s.total.took_us = span_us() - since;
 		if (send(CONTROL, &s.total, sizeof(s.total), MSG_NOSIGNAL) == -1)
 			break;
 	}

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "fd.h"
 #include "log.h"
 
@@ -33,7 +34,7 @@ on_worker_start(struct worker *w, struct msg *m, struct err *e)
 	if (fchdir(s->dir) == -1)
 		return err_sys(e, "enter the session's state directory");
 	w->files.program = msg_take_fd(m, s->files);
-	w->started_us = (uint64_t)(ev_time() * 1e6);
+	w->started_us = span_us();
 	snprintf(w->name, sizeof(w->name), "%s", s->session);
 	w->about = (struct msg_session_state){
 		.id = s->id,
