@@ -72,6 +72,10 @@ const struct cmd commands[] = {
 	    "  sudo boxctl doctor -o json\n"
 	    "  sudo boxctl doctor --attack\n",
 	    { doctor_options, common_options }, ANY, 0, 0, cmd_doctor },
+	{ "call", NULL, "REQUEST [PARAMETERS]", "make any request of the protocol, with JSON",
+	    "  boxctl call ping\n"
+	    "  boxctl call get '{\"session\": \"work\"}' -o json\n",
+	    { common_options }, ANY, 1, 2, cmd_call },
 	{ "help", NULL, "[COMMAND]", "explain boxctl or a command", "  boxctl help run\n", { common_options }, ANY, 0,
 	    1, cmd_help },
 	{ "version", NULL, "", "print the version", "  boxctl version\n", { common_options }, ANY, 0, 0, cmd_version },

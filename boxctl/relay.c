@@ -220,7 +220,9 @@ int
 relay_run(struct client *c, const struct args *a, const struct relay *what)
 {
 	struct run                r = { .client = c, .what = what };
-	struct msg_process_attach ask = { what->session, what->process, a->from, WINDOW };
+	struct msg_process_attach ask = {
+		.session = what->session, .process = what->process, .stdout_offset = a->from, .window = WINDOW
+	};
 	struct err                e;
 
 	sink_init(&r.out, STDOUT_FILENO, STREAM_STDOUT, "stdout");

@@ -19,7 +19,7 @@
 #define LIM_VALUES (1UL << 20)     /* values in one message: decoded each takes 24 bytes; a full list needs 600000 */
 
 /* Fields */
-#define LIM_NAME 128                /* a session's name: also a log field and a table column */
+#define LIM_NAME 255                /* a session's name: also a log field and a table column */
 #define LIM_COMMAND (128 * KIB - 1) /* the kernel's MAX_ARG_STRLEN, less its NUL */
 #define LIM_ARGS 65536              /* argv entries; the kernel's ARG_MAX bounds their bytes */
 #define LIM_ENV 4096                /* environment entries */
@@ -78,6 +78,27 @@
 #define LIM_FRAME_SEC 10.0      /* from the first byte of a frame to its last */
 #define LIM_HELLO_SEC 10.0      /* from connecting to the first whole frame */
 #define LIM_STALL_SEC 30.0      /* output waits and the client takes not one byte */
+
+/* LangBot's door */
+#define LIM_TENANT 512                /* an instance's or workspace's id; those of LangBot are UUIDs */
+#define LIM_TOKEN 4096                /* a presented secret */
+#define LIM_CHECKS 32                 /* of readiness; there are 14 */
+#define LIM_MOUNT_ROOTS 256           /* allowed_mount_roots */
+#define LIM_JSON_DEPTH 64             /* nesting of a client's JSON; the deepest action has 6 */
+#define LIM_WS_MESSAGE (16 * MIB)     /* of a WebSocket, in both directions, as LangBot's client has it */
+#define LIM_WS_FRAGMENTS 4096         /* of one such message */
+#define LIM_RELAY_LINE MIB            /* the longest message LangBot's client takes from a relay */
+#define LIM_HTTP_HEADER (16 * KIB)    /* request line and headers */
+#define LIM_UPLOAD (100 * MIB)        /* one uploaded file, whatever box_init says */
+#define LIM_UPLOADS 128               /* files of one connection that are being uploaded */
+#define LIM_UPLOAD_CHUNK (16 * KIB)   /* bytes of one chunk */
+#define LIM_UPLOADS_BYTES (256 * MIB) /* of all connections together: they are the gateway's memory */
+
+/* Skills */
+#define LIM_SKILL_NAME 256      /* bytes of 64 characters */
+#define LIM_SKILL_TEXT MIB      /* of one file, as upstream has it */
+#define LIM_SKILL_UPLOAD (16 * MIB) /* what can come in a message; refused by box-store, with its own words */
+#define LIM_SKILLS 1000         /* packages of one workspace */
 
 /* Watching a workspace on the host */
 #define LIM_SCAN_DEPTH \

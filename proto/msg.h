@@ -30,6 +30,7 @@ enum {
 	FROM_INIT = 1 << 4,
 	FROM_FILE = 1 << 5,
 	FROM_FILES = 1 << 6, /* box-files, which only answers */
+	FROM_STORE = 1 << 7,
 };
 
 /* ---- what a field may be ---- */

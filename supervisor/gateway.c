@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "ask.h"
 #include "child.h"
 #include "dirs.h"
 #include "fd.h"
@@ -132,14 +133,14 @@ static const struct child_ops ops = { on_msg, on_gone };
 static int
 start(struct gateway *g, struct err *e)
 {
-	struct msg_gateway_start s = {
-		.listener = g->listener,
-		.max_connections = g->house->config->max_connections,
-		.uid = g->house->config->gateway_uid,
-		.chroot = g->house->machine->root ? g->house->dirs->empty : "",
-		.next_conn = (++g->starts << CONNS_PER_GATEWAY_BITS) + 1,
-	};
+	struct msg_gateway_start s;
 
+	msg_defaults(MSG_GATEWAY_START, &s);
+	s.listener = g->listener;
+	s.max_connections = g->house->config->max_connections;
+	s.uid = g->house->config->gateway_uid;
+	s.chroot = g->house->machine->root ? g->house->dirs->empty : "";
+	s.next_conn = (++g->starts << CONNS_PER_GATEWAY_BITS) + 1;
 	/* what a gateway forwards is a client's or its own */
 	g->child = child_spawn(g->house->loop, g->program, FROM_GATEWAY | FROM_CLIENT, &ops, g, e);
 	if (g->child == NULL || link_send(child_link(g->child), MSG_GATEWAY_START, 0, 0, &s, e) == -1) {
@@ -203,7 +204,9 @@ gateway_reply(struct gateway *g, enum msg_type t, uint64_t conn, uint64_t id, co
 {
 	struct err e = { 0 };
 
-	if (g->child != NULL && conn != 0)
+	if (conn == CONN_OWN)
+		asks_reply(g->house->asks, t, id, body);
+	else if (g->child != NULL && conn != 0)
 		sent(g, link_reply(child_link(g->child), t, id, conn, body, &e), &e);
 }
 
@@ -212,7 +215,9 @@ gateway_fail(struct gateway *g, uint64_t conn, uint64_t id, const struct err *wh
 {
 	struct err e = { 0 };
 
-	if (g->child != NULL && conn != 0)
+	if (conn == CONN_OWN)
+		asks_fail(g->house->asks, id, why);
+	else if (g->child != NULL && conn != 0)
 		sent(g, link_fail(child_link(g->child), id, conn, why, &e), &e);
 }
 
@@ -221,7 +226,7 @@ gateway_notice(struct gateway *g, enum msg_type t, uint64_t conn, const void *bo
 {
 	struct err e = { 0 };
 
-	if (g->child != NULL && conn != 0)
+	if (g->child != NULL && conn != 0 && conn != CONN_OWN)
 		sent(g, link_send(child_link(g->child), t, 0, conn, body, &e), &e);
 }
 

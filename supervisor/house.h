@@ -11,12 +11,18 @@
 
 #include "config.h"
 
+struct admission;
+struct asks;
 struct dirs;
+struct door;
 struct gateway;
+struct langbot;
 struct machine;
 struct mountrules;
 struct registry;
 struct spares;
+struct store;
+struct tenancy;
 
 struct house {
 	struct ev_loop       *loop;
@@ -27,6 +33,12 @@ struct house {
 	struct gateway       *gateway;
 	struct registry      *registry;
 	struct spares        *spares;
+	struct asks          *asks;
+	struct door          *door;
+	struct tenancy       *tenancy;
+	struct admission     *admission;
+	struct langbot       *langbot;
+	struct store         *store;
 	bool                  stopping;
 	double                started;
 	uint64_t              next_id; /* of sessions and commands; from the clock, so never reused */

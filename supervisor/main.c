@@ -18,16 +18,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "admission.h"
 #include "adopt.h"
+#include "ask.h"
 #include "dirs.h"
+#include "door.h"
 #include "fd.h"
 #include "filter.h"
 #include "gateway.h"
+#include "langbot.h"
 #include "machine.h"
 #include "mountrules.h"
 #include "notify.h"
 #include "registry.h"
 #include "spare.h"
+#include "store.h"
+#include "tenancy.h"
 
 #define DEFAULT_CONFIG "/etc/boxd/boxd.conf"
 
@@ -269,6 +275,10 @@ house_open(struct house *h, struct dirs *d, struct err *e)
 	h->registry = registry_open(h, e);
 	if (h->registry == NULL)
 		return -1;
+	if ((h->asks = asks_open(e)) == NULL || (h->store = store_open(h, e)) == NULL ||
+	    (h->tenancy = tenancy_open(h, e)) == NULL || (h->admission = admission_open(h, e)) == NULL ||
+	    (h->langbot = langbot_open(h, e)) == NULL || (h->door = door_open(h, e)) == NULL)
+		return -1;
 	int listener = dirs_listen(d, h->config->socket_group, e);
 	if (listener == -1)
 		return -1;
@@ -287,6 +297,12 @@ house_close(struct house *h)
 	gateway_close(&h->gateway);
 	spares_close(&h->spares);
 	registry_close(&h->registry);
+	door_close(&h->door);
+	langbot_close(&h->langbot);
+	admission_close(&h->admission);
+	tenancy_close(&h->tenancy);
+	store_close(&h->store);
+	asks_close(&h->asks);
 	mountrules_close(&h->mountrules);
 }
 

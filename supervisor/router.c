@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "admin.h"
+#include "langbot.h"
 #include "log.h"
 #include "machine.h"
 #include "mountspec.h"
@@ -123,6 +124,35 @@ static const struct {
 	[MSG_FILE_READ] = { to_named, true },
 	[MSG_FILE_WRITE] = { to_named, true },
 	[MSG_FILE_CLOSE] = { to_named, true },
+	[MSG_BOX_INVALID] = { langbot_deliver, false },
+	[MSG_BOX_EXEC] = { langbot_deliver, true },
+	[MSG_BOX_CREATE] = { langbot_deliver, true },
+	[MSG_BOX_GET] = { langbot_deliver, false },
+	[MSG_BOX_LIST] = { langbot_deliver, false },
+	[MSG_BOX_DELETE] = { langbot_deliver, false },
+	[MSG_BOX_PROCESS_START] = { langbot_deliver, true },
+	[MSG_BOX_PROCESS_GET] = { langbot_deliver, false },
+	[MSG_BOX_PROCESS_STOP] = { langbot_deliver, true },
+	[MSG_BOX_STATUS] = { langbot_deliver, false },
+	[MSG_BOX_PING] = { langbot_deliver, false },
+	[MSG_BOX_HEALTH] = { langbot_deliver, false },
+	[MSG_BOX_BACKEND_INFO] = { langbot_deliver, false },
+	[MSG_BOX_INIT] = { langbot_deliver, true },
+	[MSG_BOX_VERIFY_WORKSPACE] = { langbot_deliver, true },
+	[MSG_BOX_UPSERT_GRANT] = { langbot_deliver, true },
+	[MSG_BOX_REVOKE_GRANT] = { langbot_deliver, true },
+	[MSG_BOX_SHUTDOWN] = { langbot_deliver, false },
+	[MSG_SKILL_LIST] = { langbot_deliver, true },
+	[MSG_SKILL_GET] = { langbot_deliver, true },
+	[MSG_SKILL_CREATE] = { langbot_deliver, true },
+	[MSG_SKILL_UPDATE] = { langbot_deliver, true },
+	[MSG_SKILL_DELETE] = { langbot_deliver, true },
+	[MSG_SKILL_SCAN] = { langbot_deliver, true },
+	[MSG_SKILL_FILES] = { langbot_deliver, true },
+	[MSG_SKILL_READ] = { langbot_deliver, true },
+	[MSG_SKILL_WRITE] = { langbot_deliver, true },
+	[MSG_SKILL_PREVIEW] = { langbot_deliver, true },
+	[MSG_SKILL_INSTALL] = { langbot_deliver, true },
 	[MSG_CANCEL] = { on_cancel, false },
 	[MSG_OUTPUT_ACK] = { on_output_ack, false },
 };

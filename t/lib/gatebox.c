@@ -151,14 +151,14 @@ void
 start(const char *root, uint64_t uid, uint64_t most)
 {
 	AUTO_FD int              listener = listen_at(gate_door);
-	struct msg_gateway_start s = {
-		.listener = listener,
-		.max_connections = most,
-		.uid = uid,
-		.chroot = root,
-		.next_conn = FIRST_CONN,
-	};
+	struct msg_gateway_start s;
 
+	msg_defaults(MSG_GATEWAY_START, &s);
+	s.listener = listener;
+	s.max_connections = most;
+	s.uid = uid;
+	s.chroot = root;
+	s.next_conn = FIRST_CONN;
 	spawn();
 	sup_notice(MSG_GATEWAY_START, 0, &s);
 }
