@@ -1,0 +1,8 @@
+#!/bin/sh
+# What upstream's own suites assert, by LangBot's own client.
+. t/lib/boxd.sh
+. t/lib/langbot.sh
+langbot_needed
+langbot_start
+langbot acceptance
+done_testing

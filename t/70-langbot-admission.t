@@ -1,0 +1,8 @@
+#!/bin/sh
+# Grants and strict readiness by LangBot's own client: on an ordinary directory it is refused with the missing walls named.
+. t/lib/boxd.sh
+. t/lib/langbot.sh
+langbot_needed
+langbot_start
+langbot admission
+done_testing

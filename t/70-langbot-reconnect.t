@@ -1,0 +1,8 @@
+#!/bin/sh
+# LangBot comes back after the gateway is killed, and finds everything.
+. t/lib/boxd.sh
+. t/lib/langbot.sh
+langbot_needed
+langbot_start
+langbot reconnect
+done_testing

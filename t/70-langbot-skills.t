@@ -1,0 +1,8 @@
+#!/bin/sh
+# Skills by LangBot's own client.
+. t/lib/boxd.sh
+. t/lib/langbot.sh
+langbot_needed
+langbot_start
+langbot skills
+done_testing

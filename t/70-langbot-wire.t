@@ -1,0 +1,8 @@
+#!/bin/sh
+# The envelope, the handshake and the probes of LangBot's door.
+. t/lib/boxd.sh
+. t/lib/langbot.sh
+langbot_needed
+langbot_start
+langbot wire
+done_testing
