@@ -24,6 +24,7 @@
 
 #include "../../boxctl/client.h"
 #include "fd.h"
+#include "langbot.h"
 
 enum {
 	WARM = 500,     /* turns of the warm exec */
@@ -32,6 +33,8 @@ enum {
 	THROUGH = 2000, /* of each kind for throughput */
 	SPREAD = 4,     /* over so many sessions */
 	IDLE = 200,     /* sessions for the memory figure */
+	ECHO = 500,     /* messages through a relay and back */
+	BULK_MB = 256,  /* and so much of them */
 };
 
 extern char **environ;
@@ -42,7 +45,10 @@ struct series {
 };
 
 struct ratios {
-	struct series warm, warm_bare, cold, cold_bare, bwrap, bwrap_bare;
+	struct series warm, warm_bare, cold, cold_bare, bwrap, bwrap_bare, box, box_bare, echo;
+	struct series python, python_bare, python_echo;
+	double        bulk, python_bulk;
+	char          no_python[256]; /* why the runtime LangBot ships was not measured */
 	double        throughput, throughput_bare;
 	double        idle_kib;
 	bool          has_bwrap;
@@ -206,6 +212,80 @@ take_turns(size_t n, double (*a)(void), struct series *sa, double (*b)(void), st
 	}
 }
 
+/* ---- LangBot's path ---- */
+
+static struct langbot *langbot;
+
+static double
+time_box(void)
+{
+	return langbot_exec(langbot);
+}
+
+/* Through one door: commands, messages, bytes. */
+static void
+measure_langbot(struct series *exec, struct series *bare, struct series *echo, double *bulk)
+{
+	take_turns(WARM, time_box, exec, time_bare, bare);
+	for (size_t i = 0; i < ECHO; i++)
+		echo->us[echo->n++] = langbot_echo(langbot);
+	*bulk = langbot_bulk(langbot, BULK_MB);
+	langbot_close(&langbot);
+}
+
+/* The door's address is boxd's to tell; the token is where it was made. */
+static void
+open_langbot(void)
+{
+	char       path[96], token[256] = "", address[128];
+	struct msg m;
+	struct err e = { 0 };
+
+	call(MSG_STATUS, &(struct msg_status){}, &m);
+	snprintf(address, sizeof(address), "%s", ((const struct msg_status_result *)m.body)->http_address);
+	msg_clear(&m);
+	snprintf(path, sizeof(path), "%s/state/keys/langbot.token", dir);
+	FILE *f = fopen(path, "re");
+	if (f == NULL || fscanf(f, "%255s", token) != 1)
+		die("read %s: %s", path, strerror(errno));
+	fclose(f);
+	if ((langbot = langbot_open(address, token, &e)) == NULL)
+		die("%s", e.text);
+}
+
+#define PYTHON_ADDRESS "127.0.0.1:5498"
+#define PYTHON_TOKEN "bench-bench-bench-bench-bench-bench-bench"
+
+/* The runtime LangBot ships needs docker (podman's shim will do) and its own package, which make test installs. */
+static void
+measure_python(const char *build, struct ratios *r)
+{
+	char  program[PATH_MAX];
+	pid_t pid;
+
+	snprintf(program, sizeof(program), "%s/langbot/bin/lbp", build);
+	if (access(program, X_OK) == -1) {
+		snprintf(r->no_python, sizeof(r->no_python), "lbp is not installed: make test does it");
+		return;
+	}
+	if (system("docker info >/dev/null 2>&1") != 0) {
+		snprintf(r->no_python, sizeof(r->no_python), "lbp box needs docker, and none answers here");
+		return;
+	}
+	setenv("LANGBOT_BOX_CONTROL_TOKEN", PYTHON_TOKEN, 1);
+	pid = spawn((char *[]){ program, "box", "--host", "127.0.0.1", "--ws-control-port", "5498", NULL });
+	unsetenv("LANGBOT_BOX_CONTROL_TOKEN");
+	struct err e = { 0 };
+	for (int i = 0; i < 500 && (langbot = langbot_open(PYTHON_ADDRESS, PYTHON_TOKEN, &e)) == NULL; i++)
+		usleep(20000);
+	if (langbot == NULL)
+		snprintf(r->no_python, sizeof(r->no_python), "lbp box does not answer: %.200s", e.text);
+	else
+		measure_langbot(&r->python, &r->python_bare, &r->python_echo, &r->python_bulk);
+	kill(pid, SIGINT);
+	waitpid(pid, NULL, 0);
+}
+
 /* ---- throughput ---------------------------------------------------------------------- */
 
 static double
@@ -363,6 +443,15 @@ print_table(struct ratios *r)
 		row("bubblewrap, one shot", &r->bwrap, &r->bwrap_bare);
 	else
 		printf("%-34s not measured: bwrap is not installed\n", "bubblewrap, one shot");
+	row("LangBot's box_exec, WebSocket+JSON", &r->box, &r->box_bare);
+	if (*r->no_python == '\0')
+		row("the same by lbp box", &r->python, &r->python_bare);
+	else
+		printf("%-34s not measured: %s\n", "the same by lbp box", r->no_python);
+	printf("\nrelay: echo %.0f us, bulk %.0f MB/s there and back\n", percentile(&r->echo, 50), r->bulk);
+	if (*r->no_python == '\0')
+		printf("relay of lbp box: echo %.0f us, bulk %.0f MB/s\n", percentile(&r->python_echo, 50),
+		    r->python_bulk);
 	printf("\n%d at once: boxd %.0f/s, bare %.0f/s, ratio %.2f\n", AT_ONCE, r->throughput, r->throughput_bare,
 	    r->throughput / r->throughput_bare);
 	printf("idle session: %.0f KiB (MemAvailable, %d sessions)\n", r->idle_kib, IDLE);
@@ -377,9 +466,10 @@ print_json(struct ratios *r)
 		snprintf(bwrap, sizeof(bwrap), "%.3f", ratio(&r->bwrap, &r->bwrap_bare, 50));
 	printf("{\"warm_exec_ratio\": %.3f, \"warm_exec_ratio_p95\": %.3f, \"cold_cycle_ratio\": %.3f, "
 	       "\"cold_cycle_ratio_p95\": %.3f, \"bwrap_ratio\": %s, \"throughput_ratio\": %.3f, \"idle_session_kib\": "
-	       "%.0f}\n",
+	       "%.0f, \"langbot_exec_ratio\": %.3f, \"relay_echo_us\": %.0f, \"relay_mb_per_s\": %.0f}\n",
 	    ratio(&r->warm, &r->warm_bare, 50), ratio(&r->warm, &r->warm_bare, 95), ratio(&r->cold, &r->cold_bare, 50),
-	    ratio(&r->cold, &r->cold_bare, 95), bwrap, r->throughput / r->throughput_bare, r->idle_kib);
+	    ratio(&r->cold, &r->cold_bare, 95), bwrap, r->throughput / r->throughput_bare, r->idle_kib,
+	    ratio(&r->box, &r->box_bare, 50), percentile(&r->echo, 50), r->bulk);
 }
 
 /* ---- a boxd of our own --------------------------------------------------------------------- */
@@ -401,7 +491,8 @@ start_daemon(const char *build)
 	snprintf(log, sizeof(log), "%s/log", dir);
 	snprintf(socket, sizeof(socket), "%s/boxd.sock", run);
 	FILE *f = fopen(conf, "we");
-	if (f == NULL || fprintf(f, "max_sessions = %d\nlog_level = warn\n", IDLE + 50) < 0 || fclose(f) != 0)
+	if (f == NULL || fprintf(f, "max_sessions = %d\nlog_level = warn\nlisten = 127.0.0.1:0\n", IDLE + 50) < 0 ||
+	    fclose(f) != 0)
 		die("write %s: %s", conf, strerror(errno));
 	posix_spawn_file_actions_init(&files);
 	posix_spawn_file_actions_addopen(&files, 2, log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -435,6 +526,9 @@ main(int argc, char **argv)
 	take_turns(COLD, time_cold, &r.cold, time_bare, &r.cold_bare);
 	if (r.has_bwrap)
 		take_turns(COLD, time_bwrap, &r.bwrap, time_bare, &r.bwrap_bare);
+	open_langbot();
+	measure_langbot(&r.box, &r.box_bare, &r.echo, &r.bulk);
+	measure_python(argv[1], &r);
 	r.throughput_bare = bare_per_second();
 	r.throughput = boxd_per_second();
 	r.idle_kib = idle_session_kib();
