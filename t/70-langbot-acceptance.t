@@ -1,7 +1,7 @@
 #!/bin/sh
 # What upstream's own suites assert, by LangBot's own client.
 . t/lib/boxd.sh
-. t/lib/langbot.sh
+. t/lib/client.sh
 langbot_needed
 langbot_start
 langbot acceptance

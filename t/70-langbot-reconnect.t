@@ -1,7 +1,7 @@
 #!/bin/sh
 # LangBot comes back after the gateway is killed, and finds everything.
 . t/lib/boxd.sh
-. t/lib/langbot.sh
+. t/lib/client.sh
 langbot_needed
 langbot_start
 langbot reconnect
