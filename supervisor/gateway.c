@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "agent.h"
 #include "ask.h"
 #include "child.h"
 #include "dirs.h"
@@ -80,6 +81,7 @@ on_conn_gone(struct gateway *g, uint64_t conn)
 {
 	identity_forget(g->clients, conn);
 	registry_conn_gone(g->house->registry, conn);
+	agent_conn_gone(g->house->agent, conn);
 }
 
 static void
@@ -125,6 +127,7 @@ on_gone(void *arg, int status)
 	child_close(&g->child);
 	identity_forget_all(g->clients);
 	registry_conn_gone(g->house->registry, 0);
+	agent_conn_gone(g->house->agent, 0);
 	start_later(g);
 }
 

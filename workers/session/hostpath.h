@@ -24,6 +24,8 @@ struct hostpath_ask {
 	bool        writable;
 	bool        make;           /* a directory that is missing is made, with those above it */
 	bool        directory_only; /* else a regular file will do */
+	const struct strs
+	    *roots; /* of the spec: when there are any it must be there, below one of them; told in LangBot's words */
 };
 
 struct hostpath {

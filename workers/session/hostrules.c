@@ -122,6 +122,24 @@ check_ceiling(const struct hostpath_ask *ask, const char *real, const struct msg
 	    ask->field, named(ask->path, real), ceiling(w));
 }
 
+/* An agent's host_path, which LangBot would have checked so itself. */
+static int
+check_roots(const struct hostpath_ask *ask, const char *real, struct err *e)
+{
+	char   all[700] = "", root[LIM_PATH + 1];
+	size_t n = 0;
+
+	if (ask->roots == NULL || ask->roots->n == 0)
+		return 0;
+	for (size_t i = 0; i < ask->roots->n; i++) {
+		if (path_normal(ask->roots->v[i], root) && path_within(real, root))
+			return 0;
+		if (n < sizeof(all))
+			n += (size_t)snprintf(all + n, sizeof(all) - n, "%s%s", i > 0 ? ", " : "", ask->roots->v[i]);
+	}
+	return err_set(e, E_INVALID, "host_path is outside allowed_mount_roots: %s", all);
+}
+
 /* ---- container engines ------------------------------------------------------------ */
 
 static const char *const engines[] = {
@@ -175,7 +193,8 @@ hostrules_check(const struct hostpath_ask *ask, const char *real, const struct m
 {
 	if (rules->rules.n == 0)
 		return err_set(e, E_DENIED, "%s: no rules for host paths have come", ask->field);
-	if (check_blocks(ask, real, rules, e) == -1 || check_ceiling(ask, real, rules, e) == -1)
+	if (check_roots(ask, real, e) == -1 || check_blocks(ask, real, rules, e) == -1 ||
+	    check_ceiling(ask, real, rules, e) == -1)
 		return -1;
 	return check_engines(ask, real, e);
 }
