@@ -51,7 +51,7 @@ struct counted {
 	uint64_t sessions, processes;
 };
 
-/* Without a workspace the prefix is the beginning of all others too: those have one more colon. */
+/* Without a workspace the prefix is the beginning of all others too: those have one more @. */
 static bool
 count(struct session *s, void *arg)
 {
@@ -59,7 +59,7 @@ count(struct session *s, void *arg)
 	size_t          n = strlen(c->prefix);
 
 	if (session_is_spare(s) || strncmp(session_name(s), c->prefix, n) != 0 ||
-	    strchr(session_name(s) + n, ':') != NULL)
+	    strchr(session_name(s) + n, '@') != NULL)
 		return true;
 	struct msg_session_info info = session_info(s);
 	c->sessions += info.state != STATE_CLOSING;

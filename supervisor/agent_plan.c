@@ -22,7 +22,7 @@ context_of(const char *instance, const char *workspace)
 	return (struct msg_context){ .instance = instance, .workspace = workspace, .generation = 1 };
 }
 
-/* An agent's ids have no colon, so no id can pass for another workspace's. */
+/* An agent's ids have no @, so no id can pass for another workspace's. */
 void
 agent_prefix(const char *instance, const char *workspace, char prefix[LIM_NAME + 1])
 {
@@ -30,11 +30,11 @@ agent_prefix(const char *instance, const char *workspace, char prefix[LIM_NAME +
 	char               ns[NAMESPACE_LEN + 1];
 
 	if (*instance == '\0' && *workspace == '\0') {
-		snprintf(prefix, LIM_NAME + 1, "agent:");
+		snprintf(prefix, LIM_NAME + 1, "agent@");
 		return;
 	}
 	tenancy_namespace(&c, ns);
-	snprintf(prefix, LIM_NAME + 1, "agent:%s:", ns);
+	snprintf(prefix, LIM_NAME + 1, "agent@%s@", ns);
 }
 
 static int
