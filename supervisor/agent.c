@@ -115,8 +115,9 @@ step(struct agent_call *c, enum msg_type t, const void *body, ask_fn *fn)
 	c->running = t == MSG_EXEC;
 	uint64_t id = ask(a->house, t, body, fn, c, &e);
 	if (id == 0) {
-		e = in_langbots_words(c, &e);
-		fail(c, &e);
+		if (c->why.code == E_NONE)
+			c->why = in_langbots_words(c, &e);
+		fail(c, &c->why);
 		return;
 	}
 	c = find_step(a, me);
@@ -146,6 +147,13 @@ withhold(struct agent_call *c, const char *text)
 	step(c, MSG_DELETE, &ask, on_deleted);
 }
 
+/* A timeout, too, may have left too much. */
+static bool
+is_over_quota(const struct msg_exec_result *x)
+{
+	return x->cause == CAUSE_DISK || (x->cause == CAUSE_TIMEOUT && *x->error != '\0');
+}
+
 static void
 on_executed(void *arg, const struct msg *reply)
 {
@@ -156,7 +164,7 @@ on_executed(void *arg, const struct msg *reply)
 		struct err e = in_langbots_words(c, &reply->error);
 
 		fail(c, &e);
-	} else if (x->cause == CAUSE_DISK) {
+	} else if (is_over_quota(x)) {
 		withhold(c, x->error);
 	} else {
 		finish(c, x);

@@ -20,7 +20,7 @@ struct agent_call {
 	uint64_t              asked;   /* what it waits for */
 	bool                  running; /* and that is the command */
 	bool                  cancelled;
-	struct err            why; /* told when the session is gone */
+	struct err            why; /* it has failed already; told when the session is gone */
 };
 
 LIST_HEAD(agent_calls, agent_call);
