@@ -244,6 +244,8 @@ config_check(const struct config *c, struct err *e)
 	if (c->gateway_uid >= c->uid_base && c->gateway_uid < end)
 		return err_set(e, E_INVALID, "gateway_uid: %lu is one of the sandboxes' uids (%lu..%lu)",
 		    c->gateway_uid, c->uid_base, end - 1);
+	if (strcmp(c->network_on, "refuse") != 0 && strcmp(c->network_on, "loopback") != 0)
+		return err_set(e, E_INVALID, "network_on: '%s' is neither refuse nor loopback", c->network_on);
 	return 0;
 }
 
