@@ -6,6 +6,7 @@
 #include "agent_result.h"
 #include "errorring.h"
 #include "gateway.h"
+#include "registry.h"
 
 /* ---- the end of a call ---- */
 
@@ -14,6 +15,7 @@ forget(struct agent_call *c)
 {
 	LIST_REMOVE(c, next);
 	kept_clear(&c->kept);
+	kept_clear(&c->result_kept);
 	free(c);
 }
 
@@ -36,19 +38,20 @@ fail(struct agent_call *c, const struct err *e)
 }
 
 static void
-finish(struct agent_call *c, const struct msg_exec_result *x)
+reply(struct agent_call *c, const struct msg_agent_result *r)
 {
-	struct agent_output     o = { 0 };
-	struct msg_agent_result r;
-	struct err              e;
+	gateway_reply(c->agent->house->gateway, MSG_AGENT_RESULT, c->conn, c->id, r);
+	forget(c);
+}
 
-	if (agent_result(&r, &o, &c->plan, x, c->body.limit, &e) == -1) {
-		fail(c, &e);
-	} else {
-		gateway_reply(c->agent->house->gateway, MSG_AGENT_RESULT, c->conn, c->id, &r);
-		forget(c);
-	}
-	agent_output_clear(&o);
+/* The session is gone, or was already. */
+static void
+settle(struct agent_call *c)
+{
+	if (c->why.code != E_NONE)
+		fail(c, &c->why);
+	else
+		reply(c, &c->result);
 }
 
 /* ---- texts ---- */
@@ -114,10 +117,13 @@ step(struct agent_call *c, enum msg_type t, const void *body, ask_fn *fn)
 	c->asked = 0;
 	c->running = t == MSG_EXEC;
 	uint64_t id = ask(a->house, t, body, fn, c, &e);
+	if (id == 0 && t == MSG_DELETE) {
+		settle(c);
+		return;
+	}
 	if (id == 0) {
-		if (c->why.code == E_NONE)
-			c->why = in_langbots_words(c, &e);
-		fail(c, &c->why);
+		e = in_langbots_words(c, &e);
+		fail(c, &e);
 		return;
 	}
 	c = find_step(a, me);
@@ -125,26 +131,55 @@ step(struct agent_call *c, enum msg_type t, const void *body, ask_fn *fn)
 		c->asked = id;
 }
 
-/* Whether it could be deleted or not, what is told is why. */
 static void
-on_deleted(void *arg, const struct msg *reply)
+on_deleted(void *arg, const struct msg *m)
 {
-	struct agent_call *c = arg;
+	(void)m;
+	settle(arg);
+}
 
-	(void)reply;
-	fail(c, &c->why);
+static void
+end_session_first(struct agent_call *c)
+{
+	struct msg_delete ask = { .session = c->plan.session };
+
+	step(c, MSG_DELETE, &ask, on_deleted);
 }
 
 /* What it left is too much: the session goes, its result is not told, the files stay. */
 static void
 withhold(struct agent_call *c, const char *text)
 {
-	struct msg_delete ask = { .session = c->plan.session };
-	struct err        e;
+	struct err e;
 
 	err_set(&e, E_QUOTA, "%s", text);
 	c->why = in_langbots_words(c, &e);
-	step(c, MSG_DELETE, &ask, on_deleted);
+	end_session_first(c);
+}
+
+/* LangBot takes a timeout for the end of the session, but servers that run in it are not to blame. */
+static bool
+ends_session(const struct agent_call *c, const struct msg_exec_result *x)
+{
+	const struct session *s = registry_find(c->agent->house->registry, c->plan.session);
+
+	return x->cause == CAUSE_TIMEOUT && s != NULL && session_info(s).processes == 0;
+}
+
+static void
+finish(struct agent_call *c, const struct msg_exec_result *x)
+{
+	struct agent_output o = { 0 };
+	struct err          e;
+
+	if (agent_result(&c->result, &o, &c->plan, x, c->body.limit, &e) == -1 ||
+	    kept_set(&c->result_kept, MSG_AGENT_RESULT, &c->result, &e) == -1)
+		fail(c, &e);
+	else if (ends_session(c, x))
+		end_session_first(c);
+	else
+		reply(c, &c->result);
+	agent_output_clear(&o);
 }
 
 /* A timeout, too, may have left too much. */
@@ -155,13 +190,13 @@ is_over_quota(const struct msg_exec_result *x)
 }
 
 static void
-on_executed(void *arg, const struct msg *reply)
+on_executed(void *arg, const struct msg *m)
 {
 	struct agent_call            *c = arg;
-	const struct msg_exec_result *x = reply->body;
+	const struct msg_exec_result *x = m->body;
 
-	if (reply->failed) {
-		struct err e = in_langbots_words(c, &reply->error);
+	if (m->failed) {
+		struct err e = in_langbots_words(c, &m->error);
 
 		fail(c, &e);
 	} else if (is_over_quota(x)) {
@@ -182,19 +217,18 @@ execute(struct agent_call *c)
 	ask.env = c->body.env;
 	ask.workdir = c->plan.workdir;
 	ask.timeout_ms = c->plan.timeout_sec * 1000;
-	ask.on_timeout = ON_TIMEOUT_DROP;
 	ask.keep_bytes = MIB;
 	step(c, MSG_EXEC, &ask, on_executed);
 }
 
 static void
-on_created(void *arg, const struct msg *reply)
+on_created(void *arg, const struct msg *m)
 {
 	struct agent_call *c = arg;
 	struct err         e;
 
-	if (reply->failed) {
-		e = in_langbots_words(c, &reply->error);
+	if (m->failed) {
+		e = in_langbots_words(c, &m->error);
 		fail(c, &e);
 	} else if (c->cancelled) {
 		err_set(&e, E_STATE, "cancelled before it was started");
@@ -248,10 +282,10 @@ agent_exec(struct house *h, const struct msg *m, struct err *e)
 }
 
 static void
-ignore(void *arg, const struct msg *reply)
+ignore(void *arg, const struct msg *m)
 {
 	(void)arg;
-	(void)reply;
+	(void)m;
 }
 
 bool

@@ -20,7 +20,10 @@ struct agent_call {
 	uint64_t              asked;   /* what it waits for */
 	bool                  running; /* and that is the command */
 	bool                  cancelled;
-	struct err            why; /* it has failed already; told when the session is gone */
+	/* told when the session is gone: a result, unless it has failed */
+	struct msg_agent_result result; /* borrows from the next */
+	struct kept             result_kept;
+	struct err              why;
 };
 
 LIST_HEAD(agent_calls, agent_call);

@@ -86,9 +86,10 @@ is "$(field stderr <"$D/out")" "Command timed out after 1 seconds." "told where 
 unlike "$(boxctl ps --names)" 'agent@t$' "its session is gone"
 
 # ---- a client that goes takes its command along ----
-box call agent_exec '{"command": "touch /tmp/began; sleep 98765", "session_id": "gone"}' >/dev/null 2>&1 &
+"$BUILD/boxctl" --socket "$D/run/boxd.sock" call agent_exec '{"command": "touch /tmp/began; sleep 98765", "session_id": "gone"}' >/dev/null 2>&1 &
 client=$!
-eventually boxctl exec agent@gone -- test -e /tmp/began 2>/dev/null
+began() { boxctl exec agent@gone -- test -e /tmp/began 2>/dev/null; }
+eventually began
 kill $client
 none() { boxctl inspect agent@gone -o json | grep -q '"running": 0'; }
 eventually none
