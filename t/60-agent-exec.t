@@ -68,11 +68,11 @@ like "$(box call agent_exec '{"command": "true", "timeout_sec": [1]}' 2>&1)" 'ti
 
 # ---- long output ----
 agent '{"command": "printf %05000d 7", "session_id": "o"}' >"$D/out"
-is "$(field stdout <"$D/out" | tr -d '\n' | wc -c)" 4006 "4000 characters of 5000, six of them written with backslashes"
+is "$(field stdout <"$D/out" | tr -d '\n' | wc -c)" 4004 "4000 characters of 5000, four of them written with a backslash"
 like "$(field stdout <"$D/out")" '^0{2376}.n.n\.\.\. \[1039 characters truncated\] \.\.\..n.n0{1584}7$' "head, notice, tail"
 is "$(field stdout_truncated <"$D/out") $(field stderr_truncated <"$D/out")" "true false" "and it is told"
 agent '{"command": "seq 1 100 >&2", "session_id": "o", "limit": 40}' >"$D/out"
-like "$(field stderr <"$D/out")" '^1.n.n\.\.\. \[288 characters truncated\] \.\.\..n.n00$' "another limit"
+like "$(field stderr <"$D/out")" '^1.n.n\.\.\. \[289 characters truncated\] \.\.\..n.n0$' "another limit"
 is "$(field stderr_truncated <"$D/out")" true "is told too"
 agent '{"command": "head -c 1048580 /dev/zero | tr \"\\\\0\" a", "session_id": "o"}' >"$D/out"
 like "$(field stdout <"$D/out")" 'a.n\.\.\. \[raw output clipped at 1048576 bytes, 4 bytes discarded\]$' "more than is kept"
