@@ -1,69 +1,11 @@
 /* box_exec: a session, a command in it, and the truth about its end. */
-#include <ctype.h>
-#include <stdio.h>
-#include <string.h>
-
+#include "exec_notice.h"
 #include "langbot_impl.h"
 #include "registry.h"
 
 enum { KEEP = 1048576 }; /* of each stream, as LangBot's own runtime has it */
 
 /* ---- what is told of it -------------------------------------------------------------------------- */
-
-static int64_t
-exit_code(const struct msg_exec_result *x)
-{
-	if (x->exit_code >= 0)
-		return x->exit_code;
-	return x->signal != 0 ? -(int64_t)x->signal : x->cause == CAUSE_SPAWN ? 126 : -1;
-}
-
-/* Nothing that would be left of it when blanks are taken off its ends. */
-static bool
-is_blank(const struct blob *b)
-{
-	const char *p = b->data;
-
-	for (size_t i = 0; p != NULL && i < b->len; i++)
-		if (!isspace((unsigned char)p[i]))
-			return false;
-	return p != NULL || b->len == 0;
-}
-
-/* One line, where the exit code alone leaves people guessing. */
-static void
-notice_of(const struct action *a, const struct msg_exec_result *x, char *out, size_t size)
-{
-	const struct msg_spec     *s = &a->making->native;
-	const struct msg_box_spec *b = &a->making->spec;
-
-	*out = '\0';
-	switch (x->cause) {
-	case CAUSE_TIMEOUT:
-		if (is_blank(&x->stderr))
-			snprintf(out, size, "Command timed out after %lu seconds.", b->timeout_sec);
-		break;
-	case CAUSE_MEMORY:
-		snprintf(out, size, "boxd: killed: the session has no more than %lu MiB of memory (memory_mb).",
-		    s->memory_mb);
-		break;
-	case CAUSE_PIDS:
-		snprintf(out, size,
-		    "boxd: a process could not be started: the session may have %lu at one time (pids_limit).",
-		    s->pids_limit);
-		break;
-	case CAUSE_CANCELLED:
-		snprintf(out, size, "boxd: the command was cancelled.");
-		break;
-	case CAUSE_SPAWN:
-		snprintf(out, size, "boxd: %s", x->error);
-		break;
-	case CAUSE_EXIT:
-	case CAUSE_SIGNAL:
-	case CAUSE_DISK:
-		break;
-	}
-}
 
 static struct msg_box_result
 result_of(const struct action *a, const struct msg_exec_result *x, const char *notice)
@@ -72,7 +14,7 @@ result_of(const struct action *a, const struct msg_exec_result *x, const char *n
 		.session_id = action_logical(a),
 		.backend = langbot_backend(a->langbot),
 		.timed_out = x->cause == CAUSE_TIMEOUT,
-		.exit_code = x->cause == CAUSE_TIMEOUT ? 0 : exit_code(x),
+		.exit_code = x->cause == CAUSE_TIMEOUT ? 0 : exec_exit_code(x),
 		.stdout = x->stdout,
 		.stderr = x->stderr,
 		.stdout_bytes = x->stdout_bytes,
@@ -155,7 +97,7 @@ on_result(struct action *a, const struct msg *reply)
 		end_session_first(a, &over, on_over_quota);
 		return;
 	}
-	notice_of(a, x, notice, sizeof(notice));
+	exec_notice(x, &a->making->native, a->making->spec.timeout_sec, notice, sizeof(notice));
 	struct msg_box_result r = result_of(a, x, notice);
 	if (r.timed_out && is_dropped_by_timeout(a))
 		end_session_first(a, &r, on_dropped);

@@ -85,6 +85,11 @@ is "$(field status <"$D/out") $(field ok <"$D/out") $(field stdout <"$D/out")" "
 is "$(field stderr <"$D/out")" "Command timed out after 1 seconds." "told where nothing else is"
 unlike "$(boxctl ps --names)" 'agent@t$' "its session is gone"
 
+# ---- limits ----
+agent '{"command": "exec python3 -c \"x = bytearray(400 << 20)\" || tail /dev/zero", "session_id": "m", "memory_mb": 64}' >"$D/out"
+is "$(field cause <"$D/out") $(field ok <"$D/out")" "memory false" "a memory limit is the cause"
+like "$(field stderr <"$D/out")" 'boxd: killed: the session has no more than 64 MiB of memory' "and told in a line of its own"
+
 # ---- a client that goes takes its command along ----
 "$BUILD/boxctl" --socket "$D/run/boxd.sock" call agent_exec '{"command": "touch /tmp/began; sleep 98765", "session_id": "gone"}' >/dev/null 2>&1 &
 client=$!
@@ -105,7 +110,7 @@ select undef, undef, undef, 0.2;
 syswrite $s, "\x94\x00\x08" . str("cancel") . "\x81" . str("call") . "\x07";
 my ($in, $n) = ("");
 while ($in !~ /cancelled.*stderr/s && sysread $s, $n, 65536) { $in .= $n }
-print $in =~ /Command was cancelled|cancelled before it was started/ ? "cancelled" : "not: $in";
+print $in =~ /boxd: the command was cancelled|cancelled before it was started/ ? "cancelled" : "not: $in";
 PERL
 is "$(cat "$D/out")" cancelled "cancel ends it too"
 
