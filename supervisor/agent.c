@@ -105,6 +105,8 @@ find_step(struct agent *a, uint64_t step)
 	return NULL;
 }
 
+static ask_fn on_deleted;
+
 /* The answer may be there before ask returns, and the call over or further: then no step of that number is left. */
 static void
 step(struct agent_call *c, enum msg_type t, const void *body, ask_fn *fn)
@@ -117,7 +119,7 @@ step(struct agent_call *c, enum msg_type t, const void *body, ask_fn *fn)
 	c->asked = 0;
 	c->running = t == MSG_EXEC;
 	uint64_t id = ask(a->house, t, body, fn, c, &e);
-	if (id == 0 && t == MSG_DELETE) {
+	if (id == 0 && fn == on_deleted) {
 		settle(c);
 		return;
 	}
@@ -238,6 +240,34 @@ on_created(void *arg, const struct msg *m)
 	}
 }
 
+static void
+create(struct agent_call *c)
+{
+	struct msg_create ask = { .session = c->plan.session, .spec = c->plan.spec };
+
+	step(c, MSG_CREATE, &ask, on_created);
+}
+
+static void
+on_gone(void *arg, const struct msg *m)
+{
+	(void)m;
+	create(arg);
+}
+
+/* One of that name that is on its way out, after a timeout or for its quota, is waited for and made anew. */
+static void
+begin(struct agent_call *c)
+{
+	const struct session *s = registry_find(c->agent->house->registry, c->plan.session);
+	struct msg_delete     wait = { .session = c->plan.session };
+
+	if (s != NULL && session_info(s).state == STATE_CLOSING)
+		step(c, MSG_DELETE, &wait, on_gone);
+	else
+		create(c);
+}
+
 /* ---- what clients ask ---- */
 
 static struct agent_call *
@@ -266,7 +296,6 @@ int
 agent_exec(struct house *h, const struct msg *m, struct err *e)
 {
 	struct agent_call *c = NULL;
-	struct msg_create  ask;
 
 	if (!h->config->agent_enabled)
 		err_set(e, E_BACKEND, "Box runtime is disabled in config (agent.enabled = no)");
@@ -276,8 +305,7 @@ agent_exec(struct house *h, const struct msg *m, struct err *e)
 		note(h, m->body, e);
 		return -1;
 	}
-	ask = (struct msg_create){ .session = c->plan.session, .spec = c->plan.spec };
-	step(c, MSG_CREATE, &ask, on_created);
+	begin(c);
 	return 0;
 }
 
