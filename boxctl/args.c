@@ -428,8 +428,8 @@ env_slot(struct args *a, const char *name, size_t n)
 }
 
 /* NAME=VALUE; NAME alone passes our own value, and nothing when we have none. */
-static int
-set_env(struct args *a, const char *v, struct err *e)
+int
+args_set_env(struct args *a, const char *v, struct err *e)
 {
 	size_t      n = strcspn(v, "=");
 	const char *value = v[n] == '=' ? v + n + 1 : getenv(v);
@@ -521,7 +521,7 @@ const struct opt spec_options[] = { { 0, "memory", "SIZE", "memory limit: 512 (M
 	{ 0, "require", "WALL[,WALL]", "refuse to make it without these walls", set_require }, END_OF_TABLE };
 
 const struct opt exec_options[] = { { 'e', "env", "NAME[=VALUE]", "set a variable; without a value, pass our own",
-					set_env },
+					args_set_env },
 	{ 'w', "workdir", "DIR", "directory to run in; made if missing", set_workdir },
 	{ 't', "timeout", "SECONDS", "then kill the command; fractions allowed (default: none)", set_timeout },
 	{ 'i', "stdin", NULL, "send our standard input, up to 16 MiB", set_stdin },
@@ -530,7 +530,7 @@ const struct opt exec_options[] = { { 'e', "env", "NAME[=VALUE]", "set a variabl
 	{ 0, "no-stream", NULL, "print the output after the command's end", set_buffered }, END_OF_TABLE };
 
 const struct opt process_options[] = { { 'e', "env", "NAME[=VALUE]",
-					   "start: set a variable; without a value, pass our own", set_env },
+					   "start: set a variable; without a value, pass our own", args_set_env },
 	{ 'w', "workdir", "DIR", "start: directory to run in; made if missing", set_workdir },
 	{ 0, "memory", "SIZE", "start: its own memory limit, within the session's", set_memory },
 	{ 0, "restart", "WHEN", "start: never (default), on-failure or always", set_restart },
@@ -567,6 +567,7 @@ args_init(struct args *a)
 	msg_defaults(MSG_EXEC, &a->exec);
 	a->exec.timeout_ms = 0; /* a person waits, and has Ctrl-C */
 	msg_defaults(MSG_PROCESS_SPEC, &a->process);
+	msg_defaults(MSG_AGENT_EXEC, &a->agent);
 	a->last = 64 * KIB;
 }
 

@@ -34,6 +34,10 @@ struct args {
 	uint64_t                last; /* bytes of standard output to show */
 	bool                    eof;
 
+	/* agent: all but env, which is as above, and the command */
+	struct msg_agent_exec agent;
+	bool                  all_workspaces;
+
 	/* one command each */
 	bool force;
 	bool quiet;
@@ -56,7 +60,7 @@ struct opt {
 enum { OPT_GROUPS = 4 };
 
 extern const struct opt global_options[], common_options[], spec_options[], exec_options[], rm_options[], ps_options[],
-    create_options[], process_options[], cp_options[], doctor_options[];
+    create_options[], process_options[], cp_options[], doctor_options[], agent_options[];
 
 void args_init(struct args *);
 void args_clear(struct args *);
@@ -68,6 +72,9 @@ void args_clear(struct args *);
  */
 int args_parse(
     struct args *, const struct opt *const groups[OPT_GROUPS], size_t mixed, int argc, char **argv, struct err *);
+
+/* -e: for the tables of other files. */
+int args_set_env(struct args *, const char *value, struct err *);
 
 /* The options as --help shows them. */
 void args_print_options(const struct opt *);

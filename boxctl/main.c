@@ -72,6 +72,14 @@ const struct cmd commands[] = {
 	    "  sudo boxctl doctor -o json\n"
 	    "  sudo boxctl doctor --attack\n",
 	    { doctor_options, common_options }, ANY, 0, 0, cmd_doctor },
+	{ "agent", NULL, "exec [OPTION...] [--] CMD [ARG...] | agent status|errors|profiles [OPTION...]",
+	    "commands as an agent's host runs them: by profile, cut to what fits a prompt",
+	    "  boxctl agent exec --launcher-type person --launcher-id 42 -c 'ls -l | wc -l'\n"
+	    "  boxctl agent exec --profile offline_readonly -t 60 -o json python3 report.py\n"
+	    "  boxctl agent status\n"
+	    "  boxctl agent errors --workspace ws-1 --instance inst-1\n"
+	    "  boxctl agent profiles\n",
+	    { agent_options, common_options }, 1, 1, ANY, cmd_agent },
 	{ "call", NULL, "REQUEST [PARAMETERS]", "make any request of the protocol, with JSON",
 	    "  boxctl call ping\n"
 	    "  boxctl call get '{\"session\": \"work\"}' -o json\n",

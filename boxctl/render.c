@@ -76,6 +76,24 @@ enum_at(const void *at)
 }
 
 static struct json_object *
+json_lax(const struct lax *l)
+{
+	switch (l->kind) {
+	case LAX_BOOL:
+		return json_object_new_boolean(l->boolean);
+	case LAX_INT:
+		return json_object_new_int64(l->number);
+	case LAX_FLOAT:
+		return json_object_new_double_s(l->real, text_double(l->real));
+	case LAX_STR:
+		return render_json_string(l->text);
+	case LAX_NONE:
+		break;
+	}
+	return NULL;
+}
+
+static struct json_object *
 json_value(const struct field *f, const void *at)
 {
 	struct list list;
@@ -97,6 +115,8 @@ json_value(const struct field *f, const void *at)
 		return json_pairs(at);
 	case K_ENUM:
 		return json_object_new_string(f->names[enum_at(at)]);
+	case K_LAX:
+		return json_lax(at);
 	case K_OBJ:
 		return render_json(f->sub, at);
 	case K_LIST:

@@ -100,6 +100,10 @@
 #define LIM_SKILL_UPLOAD (16 * MIB) /* what can come in a message; refused by box-store, with its own words */
 #define LIM_SKILLS 1000         /* packages of one workspace */
 
+/* Agents without LangBot */
+#define LIM_AGENT_CHARACTERS 4000 /* of each stream that an agent is shown, as LangBot has it */
+#define LIM_RECENT_ERRORS 50      /* kept to be asked for, of all workspaces together */
+
 /* Watching a workspace on the host */
 #define LIM_SCAN_DEPTH \
 	256 /* directories below directories: a descriptor and a buffer each; deeper counts as too much */
@@ -111,7 +115,7 @@
 #define LIM_SCAN_MAX_SEC 10.0 /* and however slow */
 
 /* State files */
-#define LIM_STATE MIB /* of a session: 64 mounts of two long paths each are half of it */
+#define LIM_STATE MIB /* of a session: 64 mounts of two long paths each are half of it, 64 roots a quarter */
 
 /* Life of processes */
 #define LIM_BUILD_SEC 20.0   /* until a sandbox is ready; thousands of times the usual */

@@ -266,6 +266,35 @@ get_blob(struct dec *d, const struct field *f, const msgpack_object *o, struct b
 	return check_count(d, f, out->len, "bytes");
 }
 
+/* Whoever asked for it judges what it means. */
+static int
+get_lax(struct dec *d, const struct field *f, const msgpack_object *o, struct lax *out)
+{
+	*out = (struct lax){ .kind = LAX_NONE };
+	switch (o->type) {
+	case MSGPACK_OBJECT_NIL:
+		return 0;
+	case MSGPACK_OBJECT_BOOLEAN:
+		*out = (struct lax){ .kind = LAX_BOOL, .boolean = o->via.boolean };
+		return 0;
+	case MSGPACK_OBJECT_POSITIVE_INTEGER:
+		*out = lax_number(o->via.u64 > INT64_MAX ? INT64_MAX : (int64_t)o->via.u64);
+		return 0;
+	case MSGPACK_OBJECT_NEGATIVE_INTEGER:
+		*out = lax_number(o->via.i64);
+		return 0;
+	case MSGPACK_OBJECT_FLOAT32:
+	case MSGPACK_OBJECT_FLOAT64:
+		*out = (struct lax){ .kind = LAX_FLOAT, .real = o->via.f64 };
+		return 0;
+	case MSGPACK_OBJECT_STR:
+		out->kind = LAX_STR;
+		return get_str(d, f, o, &out->text);
+	default:
+		return wrong(d, "a boolean, a number or a string", o);
+	}
+}
+
 static int get_map(struct dec *, enum msg_type, const msgpack_object *, void *body);
 
 static int
@@ -316,6 +345,8 @@ get_value(struct dec *d, const struct field *f, const msgpack_object *o, void *a
 		return get_blob(d, f, o, at);
 	case K_FD:
 		return get_fd(d, o, at);
+	case K_LAX:
+		return get_lax(d, f, o, at);
 	case K_OBJ:
 		return get_map(d, f->sub, o, at);
 	case K_ENUM:

@@ -104,6 +104,28 @@ put_pairs(struct enc *c, const struct pairs *s)
 	}
 }
 
+static void
+put_lax(struct enc *c, const struct lax *l)
+{
+	switch (l->kind) {
+	case LAX_BOOL:
+		l->boolean ? msgpack_pack_true(&c->pk) : msgpack_pack_false(&c->pk);
+		break;
+	case LAX_INT:
+		msgpack_pack_int64(&c->pk, l->number);
+		break;
+	case LAX_FLOAT:
+		msgpack_pack_double(&c->pk, l->real);
+		break;
+	case LAX_STR:
+		mp_cstr(&c->pk, l->text);
+		break;
+	case LAX_NONE:
+		msgpack_pack_nil(&c->pk);
+		break;
+	}
+}
+
 static int
 put_value(struct enc *c, const struct field *f, const void *at)
 {
@@ -143,6 +165,9 @@ put_value(struct enc *c, const struct field *f, const void *at)
 		return put_blob(c, at);
 	case K_FD:
 		return put_fd(c, *(const int *)at);
+	case K_LAX:
+		put_lax(c, at);
+		return 0;
 	case K_OBJ:
 		return put_map(c, f->sub, at);
 	case K_LIST:
@@ -152,7 +177,7 @@ put_value(struct enc *c, const struct field *f, const void *at)
 	return 0;
 }
 
-/* No descriptor and no blob are told by leaving the field out. */
+/* No descriptor, no blob and nothing asked for are told by leaving the field out. */
 static bool
 is_absent(const struct field *f, const void *at)
 {
@@ -160,6 +185,8 @@ is_absent(const struct field *f, const void *at)
 
 	if (f->kind == K_FD)
 		return *(const int *)at == -1;
+	if (f->kind == K_LAX)
+		return ((const struct lax *)at)->kind == LAX_NONE;
 	return f->kind == K_BLOB && b->data == NULL && b->len == 0;
 }
 

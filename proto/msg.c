@@ -116,6 +116,7 @@ msg_defaults(enum msg_type t, void *body)
 			((struct strs *)at)->v = no_strings;
 			break;
 		case K_PAIRS:
+		case K_LAX:
 		case K_LIST:
 			break;
 		}

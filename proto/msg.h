@@ -21,6 +21,7 @@
 #include "buf.h"
 #include "err.h"
 #include "bounds.h"
+#include "lax.h"
 
 enum {
 	FROM_CLIENT = 1 << 0,
@@ -66,6 +67,7 @@ typedef const char  *msg_STR; /* never NULL, no NUL inside */
 typedef struct blob  msg_BLOB;
 typedef struct strs  msg_STRS;
 typedef struct pairs msg_PAIRS;
+typedef struct lax   msg_LAX;
 typedef int          msg_FD; /* owned by the message until msg_take_fd */
 
 /* ---- enums and structs from the table ---- */
@@ -102,7 +104,7 @@ enum msg_type {
 /* clang-format on */
 /* ---- the tables, for those who walk them too (boxctl, documentation) ---- */
 
-enum kind { K_U64, K_I64, K_F64, K_BOOL, K_STR, K_BLOB, K_STRS, K_PAIRS, K_FD, K_ENUM, K_OBJ, K_LIST };
+enum kind { K_U64, K_I64, K_F64, K_BOOL, K_STR, K_BLOB, K_STRS, K_PAIRS, K_FD, K_LAX, K_ENUM, K_OBJ, K_LIST };
 
 struct field {
 	const char        *name; /* NULL ends the table */

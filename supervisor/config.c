@@ -9,7 +9,7 @@
 
 #include "path.h"
 
-enum conf_kind { NUM, REAL, TEXT, PATH, PATHS, BOOL, LEVEL, REQUIRE, BACKEND };
+enum conf_kind { NUM, REAL, TEXT, PATH, PATHS, BOOL, LEVEL, REQUIRE, BACKEND, PROFILE, TEMPLATE };
 
 struct option {
 	const char    *name;
@@ -180,6 +180,20 @@ set_backend(const struct option *o, enum backend *to, const char *text, struct e
 }
 
 static int
+set_profile(const struct option *o, enum profile *to, const char *text, struct err *e)
+{
+	return profile_find(text, to, e) == -1 ? err_prefix(e, "%s", o->name) : 0;
+}
+
+static int
+set_template(const struct option *o, char *to, const char *text, struct err *e)
+{
+	if (template_check(text, e) == -1)
+		return err_prefix(e, "%s", o->name);
+	return set_text(o, to, text, e);
+}
+
+static int
 option_set(const struct option *o, struct config *c, const char *value, struct err *e)
 {
 	void *to = (char *)c + o->offset;
@@ -205,6 +219,10 @@ option_set(const struct option *o, struct config *c, const char *value, struct e
 		return set_require(o, to, value, e);
 	case BACKEND:
 		return set_backend(o, to, value, e);
+	case PROFILE:
+		return set_profile(o, to, value, e);
+	case TEMPLATE:
+		return set_template(o, to, value, e);
 	}
 	return 0;
 }
@@ -226,6 +244,8 @@ config_check(const struct config *c, struct err *e)
 	if (c->gateway_uid >= c->uid_base && c->gateway_uid < end)
 		return err_set(e, E_INVALID, "gateway_uid: %lu is one of the sandboxes' uids (%lu..%lu)",
 		    c->gateway_uid, c->uid_base, end - 1);
+	if (strcmp(c->network_on, "refuse") != 0 && strcmp(c->network_on, "loopback") != 0)
+		return err_set(e, E_INVALID, "network_on: '%s' is neither refuse nor loopback", c->network_on);
 	return 0;
 }
 

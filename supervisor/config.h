@@ -10,6 +10,8 @@
 #include "bounds.h"
 #include "log.h"
 #include "msg.h"
+#include "profile.h"
+#include "template.h"
 #include "walls.h"
 
 typedef uint64_t       conf_NUM;
@@ -26,6 +28,8 @@ typedef struct {
 } conf_REQUIRE;
 
 typedef enum backend conf_BACKEND;
+typedef enum profile conf_PROFILE;
+typedef char         conf_TEMPLATE[LIM_NAME + 1];
 
 struct config {
 #define CONF(K, name, least, most, dflt, help) conf_##K name;

@@ -3,11 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "agent.h"
 #include "ask.h"
 #include "child.h"
 #include "dirs.h"
 #include "fd.h"
 #include "identity.h"
+#include "langbot.h"
 #include "log.h"
 #include "machine.h"
 #include "registry.h"
@@ -80,6 +82,8 @@ on_conn_gone(struct gateway *g, uint64_t conn)
 {
 	identity_forget(g->clients, conn);
 	registry_conn_gone(g->house->registry, conn);
+	langbot_conn_gone(g->house->langbot, conn);
+	agent_conn_gone(g->house->agent, conn);
 }
 
 static void
@@ -125,6 +129,8 @@ on_gone(void *arg, int status)
 	child_close(&g->child);
 	identity_forget_all(g->clients);
 	registry_conn_gone(g->house->registry, 0);
+	langbot_conn_gone(g->house->langbot, 0);
+	agent_conn_gone(g->house->agent, 0);
 	start_later(g);
 }
 
@@ -140,6 +146,7 @@ start(struct gateway *g, struct err *e)
 	s.max_connections = g->house->config->max_connections;
 	s.uid = g->house->config->gateway_uid;
 	s.chroot = g->house->machine->root ? g->house->dirs->empty : "";
+	s.max_rpc_file_bytes = langbot_limits(g->house->langbot)->max_rpc_file_bytes;
 	s.next_conn = (++g->starts << CONNS_PER_GATEWAY_BITS) + 1;
 	/* what a gateway forwards is a client's or its own */
 	g->child = child_spawn(g->house->loop, g->program, FROM_GATEWAY | FROM_CLIENT, &ops, g, e);
@@ -228,6 +235,15 @@ gateway_notice(struct gateway *g, enum msg_type t, uint64_t conn, const void *bo
 
 	if (g->child != NULL && conn != 0 && conn != CONN_OWN)
 		sent(g, link_send(child_link(g->child), t, 0, conn, body, &e), &e);
+}
+
+void
+gateway_tell(struct gateway *g, enum msg_type t, const void *body)
+{
+	struct err e = { 0 };
+
+	if (g->child != NULL)
+		sent(g, link_send(child_link(g->child), t, 0, 0, body, &e), &e);
 }
 
 void

@@ -12,9 +12,11 @@
 #include "config.h"
 
 struct admission;
+struct agent;
 struct asks;
 struct dirs;
 struct door;
+struct errorring;
 struct gateway;
 struct langbot;
 struct machine;
@@ -39,6 +41,8 @@ struct house {
 	struct admission     *admission;
 	struct langbot       *langbot;
 	struct store         *store;
+	struct errorring     *errors; /* the last ones, for agent_errors */
+	struct agent         *agent;
 	bool                  stopping;
 	double                started;
 	uint64_t              next_id; /* of sessions and commands; from the clock, so never reused */

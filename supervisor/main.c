@@ -20,9 +20,11 @@
 
 #include "admission.h"
 #include "adopt.h"
+#include "agent.h"
 #include "ask.h"
 #include "dirs.h"
 #include "door.h"
+#include "errorring.h"
 #include "fd.h"
 #include "filter.h"
 #include "gateway.h"
@@ -279,6 +281,8 @@ house_open(struct house *h, struct dirs *d, struct err *e)
 	    (h->tenancy = tenancy_open(h, e)) == NULL || (h->admission = admission_open(h, e)) == NULL ||
 	    (h->langbot = langbot_open(h, e)) == NULL || (h->door = door_open(h, e)) == NULL)
 		return -1;
+	if ((h->errors = errorring_open(e)) == NULL || (h->agent = agent_open(h, e)) == NULL)
+		return -1;
 	int listener = dirs_listen(d, h->config->socket_group, e);
 	if (listener == -1)
 		return -1;
@@ -297,6 +301,8 @@ house_close(struct house *h)
 	gateway_close(&h->gateway);
 	spares_close(&h->spares);
 	registry_close(&h->registry);
+	agent_close(&h->agent);
+	errorring_close(&h->errors);
 	door_close(&h->door);
 	langbot_close(&h->langbot);
 	admission_close(&h->admission);

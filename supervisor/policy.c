@@ -36,9 +36,10 @@ policy_make_name(char name[LIM_NAME + 1])
 int
 policy_fill_spec(struct msg_spec *s, const struct config *c, struct err *e)
 {
-	if (s->network == NETWORK_ON)
-		return err_set(
-		    e, E_INVALID, "spec.network: 'on' is not there yet: this boxd gives a sandbox loopback only");
+	if (s->network == NETWORK_ON && strcmp(c->network_on, "loopback") != 0)
+		return err_set(e, E_INVALID,
+		    "spec.network: 'on' is not there yet: this boxd gives a sandbox loopback only, and says yes to "
+		    "'on' with network_on = loopback in boxd.conf");
 	for (size_t i = 0; i < s->require.n; i++)
 		if (wall_find(s->require.v[i], &(enum wall){ 0 }, e) == -1)
 			return err_prefix(e, "spec.require");
@@ -141,6 +142,18 @@ value_text(const struct field *f, const void *at, char *out, size_t size)
 	}
 }
 
+/* As text both are cut somewhere, so lists are compared as what they are. */
+static bool
+same_strs(const struct strs *a, const struct strs *b)
+{
+	if (a->n != b->n)
+		return false;
+	for (size_t i = 0; i < a->n; i++)
+		if (strcmp(a->v[i], b->v[i]) != 0)
+			return false;
+	return true;
+}
+
 int
 policy_compare(const char *name, const struct msg_spec *have, const struct msg_spec *want, struct err *e)
 {
@@ -151,7 +164,10 @@ policy_compare(const char *name, const struct msg_spec *have, const struct msg_s
 			continue; /* extra_mounts: no conflict, the session is made anew */
 		value_text(f, (const char *)have + f->offset, h, sizeof(h));
 		value_text(f, (const char *)want + f->offset, w, sizeof(w));
-		if (strcmp(h, w) != 0)
+		bool same = f->kind == K_STRS ? same_strs((const struct strs *)((const char *)have + f->offset),
+						    (const struct strs *)((const char *)want + f->offset))
+					      : strcmp(h, w) == 0;
+		if (!same)
 			return err_set(
 			    e, E_CONFLICT, "session %s already exists with %s=%s, not %s", name, f->name, h, w);
 	}

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "admin.h"
+#include "agent.h"
 #include "langbot.h"
 #include "log.h"
 #include "machine.h"
@@ -60,6 +61,8 @@ on_create(struct house *h, const struct msg *m, struct err *e)
 		return -1;
 	}
 	registry_add(h->registry, s);
+	if (spec.network == NETWORK_ON)
+		log_warn("session=%lu name=%s asked for network: on, and has loopback only", session_info(s).id, name);
 	return 0;
 }
 
@@ -87,6 +90,8 @@ to_request_owner(struct house *h, uint64_t call, const struct msg *m, struct err
 static int
 on_cancel(struct house *h, const struct msg *m, struct err *e)
 {
+	if (agent_cancel(h->agent, m))
+		return 0;
 	return to_request_owner(h, ((const struct msg_cancel *)m->body)->call, m, e);
 }
 
@@ -153,6 +158,10 @@ static const struct {
 	[MSG_SKILL_WRITE] = { langbot_deliver, true },
 	[MSG_SKILL_PREVIEW] = { langbot_deliver, true },
 	[MSG_SKILL_INSTALL] = { langbot_deliver, true },
+	[MSG_AGENT_EXEC] = { agent_exec, true },
+	[MSG_AGENT_PROFILES] = { agent_profiles, false },
+	[MSG_AGENT_ERRORS] = { agent_errors, false },
+	[MSG_AGENT_STATUS] = { agent_status, false },
 	[MSG_CANCEL] = { on_cancel, false },
 	[MSG_OUTPUT_ACK] = { on_output_ack, false },
 };

@@ -129,6 +129,7 @@ welcome(enum kind k)
 		[K_STRS] = 1 << W_ARRAY,
 		[K_PAIRS] = 1 << W_MAP,
 		[K_FD] = 0,
+		[K_LAX] = 1 << W_NIL | 1 << W_BOOL | 1 << W_UINT | 1 << W_NEG | 1 << W_FLOAT | 1 << W_STR,
 		[K_ENUM] = 0, /* "x" is none of its names */
 		[K_OBJ] = 0,  /* "x" is none of its fields */
 		[K_LIST] = 0, /* "x" is no map */
@@ -172,6 +173,7 @@ put_out_of_range(msgpack_packer *pk, const struct field *f, long over)
 		msgpack_pack_double(pk, over == 1 ? (double)f->most + 0.001 : doubles[over ? over - 2 : 0]);
 		break;
 	case K_STR:
+	case K_LAX:
 		put_text(pk, n);
 		break;
 	case K_STRS:
@@ -210,7 +212,8 @@ has_minimum(const struct field *f)
 static bool
 has_maximum(const struct field *f)
 {
-	bool counted = f->kind == K_STR || f->kind == K_STRS || f->kind == K_PAIRS || f->kind == K_LIST;
+	bool counted = f->kind == K_STR || f->kind == K_STRS || f->kind == K_PAIRS || f->kind == K_LIST ||
+		       f->kind == K_LAX;
 
 	/* the maxima of BLOB are tested with a file beside the message */
 	return f->kind == K_F64 || ((counted || f->kind == K_U64 || f->kind == K_I64) && f->most < UINT64_MAX);

@@ -81,6 +81,10 @@ eat_field(const struct field *f, const void *at)
 	case K_STR:
 		must(strlen(*(const char *const *)at) <= f->most);
 		break;
+	case K_LAX:
+		if (((const struct lax *)at)->kind == LAX_STR)
+			must(strlen(((const struct lax *)at)->text) <= f->most);
+		break;
 	case K_BLOB:
 		eat_blob(f, at);
 		break;

@@ -71,6 +71,7 @@ put_good(msgpack_packer *pk, const struct field *f)
 		msgpack_pack_double(pk, (double)f->least);
 		break;
 	case K_BOOL:
+	case K_LAX:
 		msgpack_pack_true(pk);
 		break;
 	case K_STR:

@@ -129,6 +129,9 @@ fill_field(struct values *v, const struct field *f, enum fill how, void *at)
 	case K_PAIRS:
 		*(struct pairs *)at = pairs_of(v, n);
 		break;
+	case K_LAX:
+		*(struct lax *)at = most ? lax_text(text_of(v, n)) : lax_number(-1);
+		break;
 	case K_FD:
 		*(int *)at = keep_fd(v, memfd_plain(0, 0));
 		break;
@@ -218,6 +221,26 @@ pairs_same(const struct pairs *a, const struct pairs *b)
 }
 
 static bool
+lax_same(const struct lax *a, const struct lax *b)
+{
+	if (a->kind != b->kind)
+		return false;
+	switch (a->kind) {
+	case LAX_BOOL:
+		return a->boolean == b->boolean;
+	case LAX_INT:
+		return a->number == b->number;
+	case LAX_FLOAT:
+		return a->real == b->real;
+	case LAX_STR:
+		return strcmp(a->text, b->text) == 0;
+	case LAX_NONE:
+		break;
+	}
+	return true;
+}
+
+static bool
 list_same(const struct field *f, const void *a, const void *b)
 {
 	size_t      size = msg_def(f->sub)->size;
@@ -253,6 +276,8 @@ field_same(const struct field *f, const void *a, const void *b)
 		return strs_same(a, b);
 	case K_PAIRS:
 		return pairs_same(a, b);
+	case K_LAX:
+		return lax_same(a, b);
 	case K_FD:
 		x = *(const int *)a, y = *(const int *)b;
 		return (x == -1 && y == -1) || same_file(x, y);

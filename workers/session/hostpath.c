@@ -243,11 +243,25 @@ static const struct {
 	{ BINFMTFS_MAGIC, "binfmt_misc" },
 };
 
+static bool
+is_bounded(const struct hostpath_ask *ask)
+{
+	return ask->roots != NULL && ask->roots->n > 0;
+}
+
+static int
+no_directory(struct err *e)
+{
+	return err_set(e, E_INVALID, "host_path must point to an existing directory on the host");
+}
+
 static int
 check_kind(const struct hostpath *h, const struct hostpath_ask *ask, struct err *e)
 {
 	struct statfs fs;
 
+	if (is_bounded(ask) && !S_ISDIR(h->st.st_mode))
+		return no_directory(e);
 	if (S_ISSOCK(h->st.st_mode))
 		return err_set(e, E_INVALID,
 		    "%s: %s is a socket, and whoever serves it would serve the sandbox; mount a directory", ask->field,
@@ -268,6 +282,8 @@ check_kind(const struct hostpath *h, const struct hostpath_ask *ask, struct err 
 static int
 not_there(const struct hostpath_ask *ask, struct err *e)
 {
+	if (is_bounded(ask))
+		return no_directory(e);
 	if (errno != ENOENT)
 		return err_set(e, E_INVALID, "%s: %s: %s", ask->field, shown(ask->path), strerror(errno));
 	return err_set(e, E_INVALID,
@@ -285,7 +301,7 @@ walk_on(struct walk *w, const struct hostpath_ask *ask, const struct msg_worker_
 		return not_there(ask, e);
 	if (hostrules_check(ask, to_be, rules, e) == -1)
 		return -1;
-	if (!ask->make)
+	if (!ask->make || is_bounded(ask))
 		return not_there(ask, e);
 	if (make_rest(w) == -1)
 		return err_set(e, E_INVALID,

@@ -138,7 +138,7 @@ add_workspace(struct mounts *m, const struct msg_worker_start *s, struct err *e)
 {
 	const struct msg_spec *spec = &s->spec;
 	bool                   rw = spec->host_path_mode == MOUNT_RW;
-	struct hostpath_ask    ask = { "spec.host_path", spec->host_path, rw, rw, true };
+	struct hostpath_ask    ask = { "spec.host_path", spec->host_path, rw, rw, true, &spec->roots };
 
 	if (mounts_private(spec))
 		return 0;
@@ -167,7 +167,7 @@ add_extra(struct mounts *m, const struct msg_worker_start *s, struct err *e)
 		const struct msg_mount *x = &s->spec.extra_mounts.v[i];
 		char                    field[64];
 		bool                    rw = x->mode == MOUNT_RW;
-		struct hostpath_ask     ask = { field, x->host_path, rw, rw, false };
+		struct hostpath_ask     ask = { field, x->host_path, rw, rw, false, NULL };
 
 		snprintf(field, sizeof(field), "spec.extra_mounts.%zu.host_path", i);
 		if (x->mode != MOUNT_NONE && !is_placed(m, x->mount_path) &&
@@ -201,7 +201,7 @@ int
 mounts_reopen(struct mounts *m, const struct msg_worker_start *s, struct err *e)
 {
 	struct hostpath_ask ask = { "spec.host_path", s->spec.host_path, s->spec.host_path_mode == MOUNT_RW, false,
-		true };
+		true, &s->spec.roots };
 	struct hostpath     h;
 
 	if (mounts_private(&s->spec))
