@@ -82,6 +82,15 @@ remember(struct langbot *l)
 		log_error("box_init holds until boxd is restarted: %s", e.text);
 }
 
+/* Takes the place of what was kept there; *fresh is empty then. */
+static void
+replace(struct kept *old, struct kept *fresh)
+{
+	kept_clear(old);
+	*old = *fresh;
+	*fresh = (struct kept){ 0 };
+}
+
 static int
 use_paths(struct langbot *l, const struct msg_store_ready *ready, struct err *e)
 {
@@ -105,10 +114,14 @@ static int
 apply(struct langbot *l, const struct msg_box_init *news, const struct msg_store_ready *ready, struct err *e)
 {
 	struct msg_box_init init = merged(&l->init, news);
+	struct kept         fresh = { 0 };
 	uint64_t            file_bytes = l->init.limits.max_rpc_file_bytes;
 
-	if (kept_set(&l->init_kept, MSG_BOX_INIT, &init, e) == -1 || use_paths(l, ready, e) == -1)
+	if (kept_set(&fresh, MSG_BOX_INIT, &init, e) == -1 || use_paths(l, ready, e) == -1) {
+		kept_clear(&fresh);
 		return -1;
+	}
+	replace(&l->init_kept, &fresh);
 	l->init = init;
 	tenancy_set_room(l->house->tenancy, init.limits.max_admission_records);
 	if (init.limits.max_rpc_file_bytes != file_bytes)

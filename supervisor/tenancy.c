@@ -31,8 +31,8 @@ struct tenancy {
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-void
-tenancy_namespace(const struct msg_context *c, char ns[NAMESPACE_LEN + 1])
+static void
+compute_namespace(const struct msg_context *c, char ns[NAMESPACE_LEN + 1])
 {
 	crypto_hash_sha256_state s;
 	unsigned char            digest[crypto_hash_sha256_BYTES];
@@ -44,6 +44,20 @@ tenancy_namespace(const struct msg_context *c, char ns[NAMESPACE_LEN + 1])
 	crypto_hash_sha256_final(&s, digest);
 	sodium_bin2hex(hex, sizeof(hex), digest, sizeof(digest));
 	snprintf(ns, NAMESPACE_LEN + 1, "ws-%.24s", hex);
+}
+
+/* The last one is remembered: every session is compared with the same context, one after the other. */
+void
+tenancy_namespace(const struct msg_context *c, char ns[NAMESPACE_LEN + 1])
+{
+	static char instance[LIM_TENANT + 1], workspace[LIM_TENANT + 1], last[NAMESPACE_LEN + 1];
+
+	if (*last == '\0' || strcmp(instance, c->instance) != 0 || strcmp(workspace, c->workspace) != 0) {
+		compute_namespace(c, last);
+		snprintf(instance, sizeof(instance), "%s", c->instance);
+		snprintf(workspace, sizeof(workspace), "%s", c->workspace);
+	}
+	memcpy(ns, last, sizeof(last));
 }
 
 /* ws-<24 hex>-g<generation>-; its length. */
@@ -130,9 +144,11 @@ tenancy_physical(const struct msg_context *c, const char *logical, char name[LIM
 const char *
 tenancy_logical(const struct msg_context *c, const char *physical)
 {
-	char   prefix[LIM_NAME + 1];
-	size_t n = prefix_of(c, prefix);
+	char prefix[LIM_NAME + 1];
 
+	if (!tenancy_owns(c, physical))
+		return NULL;
+	size_t n = prefix_of(c, prefix);
 	return strncmp(physical, prefix, n) == 0 && physical[n] != '\0' ? physical + n : NULL;
 }
 
