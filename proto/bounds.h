@@ -100,6 +100,12 @@
 #define LIM_SKILL_UPLOAD (16 * MIB) /* what can come in a message; refused by box-store, with its own words */
 #define LIM_SKILLS 1000         /* packages of one workspace */
 
+/* Volumes, and box-pool that makes them */
+#define LIM_VOLUME_MB 16    /* the least: a journal takes 4 of them */
+#define LIM_VOLUMES 10000   /* told at once */
+#define LIM_POOL_SEC 300.0  /* for one request: then box-pool is stuck, and is killed */
+#define LIM_TRIAL_SEC 60.0  /* for a try of the sandbox, and for box-store's of the skills */
+
 /* Watching a workspace on the host */
 #define LIM_SCAN_DEPTH \
 	256 /* directories below directories: a descriptor and a buffer each; deeper counts as too much */

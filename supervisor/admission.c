@@ -130,8 +130,7 @@ write_down(struct admission *a, const struct msg_admission_record *r, struct err
 
 	if (journal_append(a->journal, MSG_ADMISSION_RECORD, r, e) == -1)
 		return -1;
-	if (journal_is_long(a->journal, book_records(a->book)) &&
-	    journal_compact(a->journal, write_all, a, &why) == -1)
+	if (journal_is_long(a->journal, book_records(a->book)) && journal_compact(a->journal, write_all, a, &why) == -1)
 		log_warn("%s", why.text);
 	return 0;
 }
@@ -246,8 +245,7 @@ check(struct admission *a, const struct msg_context *c, struct err *e)
 		err_set(e, E_ADMISSION, "Sandbox admission grant belongs to another execution generation");
 	else if (g->max_sessions == 0)
 		err_set(e, E_ADMISSION, "Sandbox admission grant does not permit sessions");
-	else if (g->max_sessions > a->policy.max_sessions ||
-		 g->max_managed_processes > a->policy.max_managed_processes)
+	else if (g->max_sessions > a->policy.max_sessions || g->max_managed_processes > a->policy.max_managed_processes)
 		err_set(e, E_ADMISSION, "Sandbox admission grant exceeds the active runtime policy");
 	else
 		return g;
@@ -453,8 +451,7 @@ admission_revoke(struct house *h, const struct msg *m, struct err *e)
 	struct msg_admission_record        record;
 
 	if (welcome(a, v->instance, "revocation", e) == -1 ||
-	    book_judge_revocation(
-		a->book, langbot_limits(h->langbot)->max_admission_records, v, &record, e) == -1 ||
+	    book_judge_revocation(a->book, langbot_limits(h->langbot)->max_admission_records, v, &record, e) == -1 ||
 	    book_revoke(a->book, v, e) == -1)
 		return -1;
 	arm(a);

@@ -23,8 +23,9 @@ struct book {
 static int
 compare(const void *a, const void *b)
 {
-	const struct msg_admission_record *x = &((const struct record *)a)->seen, *y = &((const struct record *)b)->seen;
-	int                                r = strcmp(x->workspace, y->workspace);
+	const struct msg_admission_record *x = &((const struct record *)a)->seen,
+					  *y = &((const struct record *)b)->seen;
+	int r = strcmp(x->workspace, y->workspace);
 
 	return r != 0 ? r : strcmp(x->instance, y->instance);
 }
@@ -146,8 +147,7 @@ book_each(const struct book *b, int (*fn)(void *, const struct msg_admission_rec
 /* ---- grants ---- */
 
 static int
-judge_time_and_policy(
-    const struct msg_box_policy *p, const struct msg_box_grant *g, uint64_t now_us, struct err *e)
+judge_time_and_policy(const struct msg_box_policy *p, const struct msg_box_grant *g, uint64_t now_us, struct err *e)
 {
 	if (g->expires_us <= now_us)
 		return err_set(e, E_ADMISSION, "Cannot install an expired sandbox admission grant");
@@ -178,10 +178,9 @@ judge_fences(const struct msg_admission_record *seen, const struct msg_box_grant
 		return err_set(e, E_ADMISSION, "Sandbox admission grant revision is stale");
 	if (g->generation < seen->generation)
 		return err_set(e, E_ADMISSION, "Sandbox admission execution generation is stale");
-	if (g->revision == seen->revision && (g->max_sessions != seen->max_sessions ||
-						 g->max_managed_processes != seen->max_managed_processes))
-		return err_set(
-		    e, E_ADMISSION, "Sandbox admission limits changed without a new entitlement revision");
+	if (g->revision == seen->revision &&
+	    (g->max_sessions != seen->max_sessions || g->max_managed_processes != seen->max_managed_processes))
+		return err_set(e, E_ADMISSION, "Sandbox admission limits changed without a new entitlement revision");
 	return 0;
 }
 
@@ -243,8 +242,7 @@ add_grant(struct book *b, struct record *r, struct err *e)
 }
 
 int
-book_install(
-    struct book *b, const struct msg_box_grant *g, uint64_t now_us, enum grant_effect *effect, struct err *e)
+book_install(struct book *b, const struct msg_box_grant *g, uint64_t now_us, enum grant_effect *effect, struct err *e)
 {
 	struct record *r = record_of(b, g->instance, g->workspace, e);
 
@@ -258,8 +256,8 @@ book_install(
 	}
 	if (add_grant(b, r, e) == -1)
 		return -1;
-	*effect = active && r->grant.generation == g->generation && g->max_sessions > 0 ? GRANT_RENEWED :
-											  GRANT_REPLACED;
+	*effect = active && r->grant.generation == g->generation && g->max_sessions > 0 ? GRANT_RENEWED
+											: GRANT_REPLACED;
 	struct msg_admission_record seen = record_with(r, g);
 	record_set(r, &seen);
 	r->grant = (struct grant){

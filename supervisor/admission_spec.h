@@ -4,7 +4,7 @@
 
 #include "msg.h"
 
-#define ADMISSION_SESSION "global"                         /* the only session of a workspace */
+#define ADMISSION_SESSION "global"                        /* the only session of a workspace */
 #define ADMISSION_IMAGE "rockchin/langbot-sandbox:latest" /* LangBot's own default */
 
 /* What the spec borrows when a skill is mounted. */

@@ -19,6 +19,8 @@ struct gateway;
 struct langbot;
 struct machine;
 struct mountrules;
+struct pool;
+struct readiness;
 struct registry;
 struct spares;
 struct store;
@@ -39,6 +41,8 @@ struct house {
 	struct admission     *admission;
 	struct langbot       *langbot;
 	struct store         *store;
+	struct pool          *pool;
+	struct readiness     *readiness;
 	bool                  stopping;
 	double                started;
 	uint64_t              next_id; /* of sessions and commands; from the clock, so never reused */

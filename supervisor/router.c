@@ -9,6 +9,7 @@
 #include "machine.h"
 #include "mountspec.h"
 #include "policy.h"
+#include "pool.h"
 #include "registry.h"
 
 static int
@@ -155,6 +156,9 @@ static const struct {
 	[MSG_SKILL_WRITE] = { langbot_deliver, true },
 	[MSG_SKILL_PREVIEW] = { langbot_deliver, true },
 	[MSG_SKILL_INSTALL] = { langbot_deliver, true },
+	[MSG_POOL_CREATE] = { pool_deliver, true },
+	[MSG_POOL_REMOVE] = { pool_deliver, true },
+	[MSG_POOL_STATUS] = { pool_deliver, false },
 	[MSG_CANCEL] = { on_cancel, false },
 	[MSG_OUTPUT_ACK] = { on_output_ack, false },
 };
