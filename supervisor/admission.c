@@ -19,7 +19,7 @@
 #include "pool.h"
 #include "tenancy.h"
 
-/* A client that waits for sessions to be gone, and for its workspace's volume. */
+/* A client that waits for its workspace's volume, and for sessions to be gone. */
 struct waiting {
 	LIST_ENTRY(waiting) next;
 	struct admission    *admission;
@@ -324,36 +324,18 @@ wait_for(struct admission *a, const struct msg *m, const struct msg_box_grant *g
 }
 
 static void
-on_volume(void *arg, const struct msg *reply)
+on_dropped(void *arg)
 {
 	struct waiting *w = arg;
 	struct gateway *g = w->admission->house->gateway;
 
-	if (reply->failed)
-		gateway_fail(g, w->conn, w->id, &reply->error);
+	if (w->failed.code != E_NONE)
+		gateway_fail(g, w->conn, w->id, &w->failed);
+	else if (w->revoked)
+		gateway_reply(g, MSG_DONE, w->conn, w->id, &(struct msg_done){});
 	else
 		gateway_reply(g, MSG_BOX_GRANT, w->conn, w->id, &w->grant);
 	waiting_free(w);
-}
-
-static void
-on_dropped(void *arg)
-{
-	struct waiting    *w = arg;
-	struct house      *h = w->admission->house;
-	struct msg_context c = { w->instance, w->workspace, w->grant.generation };
-	char               ns[NAMESPACE_LEN + 1];
-
-	if (w->revoked && w->failed.code != E_NONE)
-		gateway_fail(h->gateway, w->conn, w->id, &w->failed);
-	else if (w->revoked)
-		gateway_reply(h->gateway, MSG_DONE, w->conn, w->id, &(struct msg_done){});
-	if (w->revoked) {
-		waiting_free(w);
-		return;
-	}
-	tenancy_namespace(&c, ns);
-	pool_workspace(h, ns, on_volume, w);
 }
 
 /* ---- grants ---- */
@@ -372,34 +354,40 @@ welcome(struct admission *a, const char *instance, const char *what, struct err 
 }
 
 static int
-judge(struct admission *a, const struct msg_box_grant *g, uint64_t now, struct err *e)
+judge(struct admission *a, const struct msg_box_grant *g, uint64_t now, struct msg_admission_record *record,
+    bool *changed, struct err *e)
+{
+	if (*a->config_error != '\0')
+		return err_set(e, E_READINESS, "Invalid sandbox admission configuration: %.900s", a->config_error);
+	return book_judge(a->book, &a->policy, langbot_limits(a->house->langbot)->max_admission_records, g, now, record,
+	    changed, e);
+}
+
+/* Each before the next: the fence, because a placement it has left behind gets no grant; the journal; the book. */
+static int
+install(struct admission *a, const struct msg_box_grant *g, enum grant_effect *effect, struct err *e)
 {
 	struct msg_context          c = { g->instance, g->workspace, g->generation };
 	struct msg_admission_record record;
 	bool                        changed = false;
+	uint64_t                    now = now_us();
 
-	if (*a->config_error != '\0')
-		return err_set(e, E_READINESS, "Invalid sandbox admission configuration: %.900s", a->config_error);
-	if (book_judge(a->book, &a->policy, langbot_limits(a->house->langbot)->max_admission_records, g, now, &record,
-		&changed, e) == -1)
+	if (judge(a, g, now, &record, &changed, e) == -1 || tenancy_observe(a->house->tenancy, &c, e) == -1 ||
+	    (changed && write_down(a, &record, e) == -1) || book_install(a->book, g, now, effect, e) == -1)
 		return -1;
-	/* before anything is written: a placement that the fence has left behind gets no grant */
-	if (tenancy_observe(a->house->tenancy, &c, e) == -1)
-		return -1;
-	return changed ? write_down(a, &record, e) : 0;
+	arm(a);
+	return 0;
 }
 
 /* The receipt tells the grant in force, which may be an older one that lives longer. */
-static struct msg_box_grant
-receipt(const struct book *b, const struct msg_box_grant *asked, uint64_t now)
+static void
+fill_receipt(struct waiting *w)
 {
-	struct msg_context   c = { asked->instance, asked->workspace, asked->generation };
-	const struct grant  *g = book_grant(b, &c, now);
-	struct msg_box_grant r = *asked;
+	struct msg_context  c = { w->instance, w->workspace, w->grant.generation };
+	const struct grant *g = book_grant(w->admission->book, &c, now_us());
 
 	if (g != NULL)
-		r.expires_us = g->expires_us;
-	return r;
+		w->grant.expires_us = g->expires_us;
 }
 
 /* Those of the workspace that the new grant does not cover. */
@@ -418,25 +406,43 @@ drop_sessions(struct waiting *w, enum grant_effect effect)
 		langbot_drop_sessions(w->admission->house->langbot, &c, NULL, on_dropped, w);
 }
 
+/* Only now: nobody may work in a directory that its volume does not bound yet. */
+static void
+on_volume(void *arg, const struct msg *reply)
+{
+	struct waiting   *w = arg;
+	enum grant_effect effect = GRANT_REPLACED;
+
+	if (reply->failed)
+		w->failed = reply->error;
+	if (reply->failed || install(w->admission, &w->grant, &effect, &w->failed) == -1) {
+		on_dropped(w);
+		return;
+	}
+	fill_receipt(w);
+	drop_sessions(w, effect);
+}
+
 int
 admission_upsert(struct house *h, const struct msg *m, struct err *e)
 {
 	struct admission           *a = h->admission;
 	const struct msg_box_grant *g = &((const struct msg_box_upsert_grant *)m->body)->grant;
-	enum grant_effect           effect = GRANT_REPLACED;
-	uint64_t                    now = now_us();
+	struct msg_context          c = { g->instance, g->workspace, g->generation };
+	struct msg_admission_record record;
+	bool                        changed;
+	char                        ns[NAMESPACE_LEN + 1];
 
 	if (welcome(a, g->instance, "grant", e) == -1)
 		return -1;
 	reap(a);
-	if (judge(a, g, now, e) == -1 || book_install(a->book, g, now, &effect, e) == -1)
+	if (judge(a, g, now_us(), &record, &changed, e) == -1)
 		return -1;
-	arm(a);
-	struct msg_box_grant in_force = receipt(a->book, g, now);
-	struct waiting      *w = wait_for(a, m, &in_force, e);
+	struct waiting *w = wait_for(a, m, g, e);
 	if (w == NULL)
 		return -1;
-	drop_sessions(w, effect);
+	tenancy_namespace(&c, ns);
+	pool_workspace(h, ns, on_volume, w);
 	return 0;
 }
 
