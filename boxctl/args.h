@@ -34,6 +34,11 @@ struct args {
 	uint64_t                last; /* bytes of standard output to show */
 	bool                    eof;
 
+	/* pool create */
+	uint64_t volume_mb;
+	uint64_t volume_inodes;
+	bool     take_in;
+
 	/* one command each */
 	bool force;
 	bool quiet;
@@ -56,7 +61,7 @@ struct opt {
 enum { OPT_GROUPS = 4 };
 
 extern const struct opt global_options[], common_options[], spec_options[], exec_options[], rm_options[], ps_options[],
-    create_options[], process_options[], cp_options[], doctor_options[];
+    create_options[], process_options[], cp_options[], doctor_options[], pool_options[];
 
 void args_init(struct args *);
 void args_clear(struct args *);

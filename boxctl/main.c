@@ -72,6 +72,12 @@ const struct cmd commands[] = {
 	    "  sudo boxctl doctor -o json\n"
 	    "  sudo boxctl doctor --attack\n",
 	    { doctor_options, common_options }, ANY, 0, 0, cmd_doctor },
+	{ "pool", NULL, "create PATH --size SIZE | status | remove PATH",
+	    "directories that are file systems of a fixed size",
+	    "  sudo boxctl pool create /srv/langbot/data/skills --size 512M\n"
+	    "  boxctl pool status\n"
+	    "  sudo boxctl pool remove --force /srv/langbot/data/skills\n",
+	    { pool_options, common_options }, ANY, 1, 2, cmd_pool },
 	{ "call", NULL, "REQUEST [PARAMETERS]", "make any request of the protocol, with JSON",
 	    "  boxctl call ping\n"
 	    "  boxctl call get '{\"session\": \"work\"}' -o json\n",

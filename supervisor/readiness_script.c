@@ -1,34 +1,15 @@
-/*
- * The command of a trial, and what its output means.
- *
- * A shell and head are in every host view.  Texts of errors are compared, in the C locale, because a full disk and a
- * failing one look alike otherwise.  Every mount that can be written to is filled, so that no place is forgotten:
- *	$1 what the host must see   $2 MiB to try in the workspace   $3 files to try there   $4 MiB to try elsewhere
- */
+/* The command of a trial, which is readiness.sh, and what its output means. */
 #include "readiness_script.h"
 
 #include <stdio.h>
 #include <string.h>
 
-const char trial_script[] = "LC_ALL=C; export LC_ALL\n"
-			    "judge() { case $2 in *'No space left'*|*'uota exceeded'*) echo \"$1 refused\";; *) echo "
-			    "\"$1 not refused: $2\";; esac; }\n"
-			    "fill() { said=$({ head -c $(($3 * 1048576)) \"$4\" >\"$2/.fill\"; } 2>&1); judge \"$1\" "
-			    "\"$said\"; rm -f \"$2/.fill\"; }\n"
-			    "cd /workspace && printf %s \"$1\" >marker || exit 1\n"
-			    "echo \"net $(readlink /proc/self/ns/net)\"\n"
-			    "while read -r from at type options rest; do\n"
-			    "	case $at,$options, in /workspace,*|*,ro,*) continue;; esac\n"
-			    "	(: >\"$at/.fill\") 2>/dev/null && fill \"at $at\" \"$at\" $4 /dev/zero\n"
-			    "done </proc/self/mounts\n"
-			    "if [ $3 -gt 0 ]; then\n"
-			    "	mkdir files && i=0 said=\n"
-			    "	while [ $i -lt $3 ] && said=$({ : >files/$i; } 2>&1); do i=$((i + 1)); done\n"
-			    "	judge files \"$said\"\n"
-			    "	rm -rf files\n"
-			    "fi\n"
-			    "[ $2 -eq 0 ] || fill bytes . $2 /dev/urandom\n"
-			    "echo end\n";
+/* The makefile knows that this object depends on the file. */
+__asm__(".pushsection .rodata\n"
+	".global trial_script\n"
+	"trial_script: .incbin \"supervisor/readiness.sh\"\n"
+	".byte 0\n"
+	".popsection\n");
 
 static void
 add_why(struct findings *f, const char *line)

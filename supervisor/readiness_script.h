@@ -4,7 +4,7 @@
 
 #include "readiness_trial.h"
 
-extern const char trial_script[];
+extern const char trial_script[] __attribute__((visibility("hidden"))); /* readiness.sh */
 
 enum {
 	TRIAL_MEMORY_MB = 64, /* small, so that what counts as memory is soon full */
