@@ -37,7 +37,8 @@ struct admission {
 	struct msg_box_policy policy;
 	bool                  enforced;
 	char                  config_error[LIM_TEXT + 1];
-	ev_periodic           expiry; /* runs while there is a grant; by the wall clock, as grants are */
+	uint64_t              next_us; /* when the next grant expires */
+	ev_periodic           expiry;  /* runs while there is a grant; by the wall clock, as grants are */
 	struct admitted       admitted;
 	LIST_HEAD(, waiting) waiting; /* owned */
 };
@@ -59,13 +60,12 @@ gone(void *arg)
 static void
 arm(struct admission *a)
 {
-	uint64_t next = book_next_expiry(a->book);
-
+	a->next_us = book_next_expiry(a->book);
 	ev_periodic_stop(a->house->loop, &a->expiry);
-	if (next == UINT64_MAX)
+	if (a->next_us == UINT64_MAX)
 		return;
 	/* a millisecond later: then it has expired by any clock of ours */
-	ev_periodic_set(&a->expiry, (double)next / 1e6 + 1e-3, 0., NULL);
+	ev_periodic_set(&a->expiry, (double)a->next_us / 1e6 + 1e-3, 0., NULL);
 	ev_periodic_start(a->house->loop, &a->expiry);
 }
 
@@ -74,6 +74,8 @@ reap(struct admission *a)
 {
 	struct msg_context whose;
 
+	if (now_us() < a->next_us)
+		return;
 	while (book_expire(a->book, now_us(), &whose)) {
 		log_info("admission workspace=%s generation=%lu: the grant has expired",
 		    log_escape(whose.workspace, strlen(whose.workspace)), whose.generation);
@@ -147,6 +149,7 @@ admission_open(struct house *h, struct err *e)
 		return NULL;
 	}
 	a->house = h;
+	a->next_us = UINT64_MAX;
 	msg_defaults(MSG_BOX_POLICY, &a->policy);
 	ev_periodic_init(&a->expiry, on_expiry, 0., 0., NULL);
 	a->expiry.data = a;
@@ -359,8 +362,8 @@ judge(struct admission *a, const struct msg_box_grant *g, uint64_t now, struct m
 {
 	if (*a->config_error != '\0')
 		return err_set(e, E_READINESS, "Invalid sandbox admission configuration: %.900s", a->config_error);
-	return book_judge(a->book, &a->policy, langbot_limits(a->house->langbot)->max_admission_records, g, now, record,
-	    changed, e);
+	return book_judge(
+	    a->book, &a->policy, langbot_limits(a->house->langbot)->max_admission_records, g, now, record, changed, e);
 }
 
 /* Each before the next: the fence, because a placement it has left behind gets no grant; the journal; the book. */

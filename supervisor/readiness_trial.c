@@ -81,11 +81,17 @@ on_session(void *arg, const struct msg *reply)
 		return;
 	}
 	const struct msg_disk *disk = &((const struct msg_session_info *)reply->body)->disk;
-	t->kept_bytes = pool_is_used(t->house) || disk->hard_bytes;
-	t->kept_inodes = pool_is_used(t->house) || disk->hard_inodes;
+	uint64_t               quota = admission_policy(t->house->admission)->workspace_quota_mb;
+	bool                   volume = pool_is_used(t->house);
+	t->kept_bytes = volume || disk->hard_bytes;
+	t->kept_inodes = volume || disk->hard_inodes;
 	if (!t->kept_bytes || !t->kept_inodes)
 		add_why(t, !t->kept_bytes ? "hard_workspace_quota" : "inode_quota",
 		    "no kernel bounds a workspace here: set pool_workspace_mb in boxd.conf, as root");
+	if (volume && quota > 0 && quota < LIM_VOLUME_MB) {
+		t->kept_bytes = false;
+		add_why(t, "hard_workspace_quota", "workspace_quota_mb is less than any volume can have");
+	}
 	ask_command(t);
 }
 

@@ -16,7 +16,7 @@ enum { STEP = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
 static int
 step(int *at, const char *part, bool make, const char *path, struct err *e)
 {
-	int next = openat(*at, part, STEP);
+	AUTO_FD int next = openat(*at, part, STEP);
 
 	if (next == -1 && errno == ENOENT && make) {
 		struct stat like;
@@ -32,7 +32,7 @@ step(int *at, const char *part, bool make, const char *path, struct err *e)
 	if (next == -1)
 		return err_sys(e, "open %s of %s", part, path);
 	fd_close(at);
-	*at = next;
+	*at = fd_take(&next);
 	return 0;
 }
 

@@ -2,7 +2,7 @@
  * A volume comes into being in an order in which a crash at any point loses nothing:
  *	record      tells the next start that something was begun
  *	image       gets its name when its file system is whole, files that were taken in included
- *	aside       a directory that had files is renamed, never emptied
+ *	aside       a directory that had files is renamed, never emptied; a crash before that is made up for by the next one
  *	mount
  * A record without an image is a volume that never was; it is made again, or forgotten by the next start.
  */
@@ -131,17 +131,25 @@ copy_in(int from, int tree, struct err *e)
 	return tool_run(access("/usr/bin/cp", X_OK) == 0 ? "/usr/bin/cp" : "/bin/cp", argv, e);
 }
 
-/* The directory as it was stays beside it, under another name. */
+/* A directory with files makes way for its volume, but stays beside it, under another name. */
 static int
-set_aside(struct place *p, const struct stat *like, struct err *e)
+set_aside(struct place *p, int image, struct err *e)
 {
-	char aside[LIM_NAME + 32];
+	char        aside[LIM_NAME + 32];
+	struct stat like;
+	int         empty = dir_is_empty(p->dir, e), there = image_is_at(image, p->dir, p->path, e);
 
+	if (empty == -1 || there == -1)
+		return -1;
+	if (empty == 1 || there == 1)
+		return 0;
+	if (fstat(p->dir, &like) == -1)
+		return err_sys(e, "look at %s", p->path);
 	snprintf(aside, sizeof(aside), ASIDE "%.255s", place_name(p));
 	if (renameat2(p->parent, place_name(p), p->parent, aside, RENAME_NOREPLACE) == -1)
 		return err_sys(e, "set %s aside as %s", p->path, aside);
-	log_info("volume of %s: its files were taken in; the directory as it was is %s beside it", p->path, aside);
-	return place_make(p, like, e);
+	log_warn("volume of %s: the directory as it was, with its files, is %s beside it", p->path, aside);
+	return place_make(p, &like, e);
 }
 
 static int
@@ -182,7 +190,7 @@ make(int pool, struct place *p, const struct msg_pool_create *ask, const struct 
 	record_image(r, name);
 	if (fsync(file.fd) == -1 || newfile_commit(&file, name) == -1)
 		return err_sys(e, "name the image of %s", p->path);
-	return empty ? 0 : set_aside(p, &like, e);
+	return 0;
 }
 
 bool
@@ -193,6 +201,17 @@ volume_exists(int pool, const struct record *r)
 
 	record_image(r, name);
 	return fstatat(pool, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* Also what an earlier box-pool did not come to the end of. */
+static int
+finish(int pool, struct place *p, const struct msg_pool_create *ask, const struct record *r, struct err *e)
+{
+	AUTO_FD int image = image_open(pool, r, e);
+
+	if (image == -1 || (ask->take_in && p->dir != -1 && set_aside(p, image, e) == -1))
+		return -1;
+	return mount_here(image, p, e);
 }
 
 int
@@ -215,8 +234,10 @@ volume_create(const char *pool_path, const struct msg_pool_create *ask, struct r
 		if (result == -1 && !volume_exists(pool, r))
 			record_remove(pool, r, &ignored);
 	}
+	if (result == 0)
+		result = finish(pool, &p, ask, r, e);
 	place_close(&p);
-	return result == -1 ? -1 : volume_mount(pool, r, e);
+	return result;
 }
 
 int
