@@ -223,7 +223,7 @@ on_skills(void *arg, const struct msg *reply)
 		const char *why = d == NULL ? reply->error.text : *d->why != '\0' ? d->why : "no kernel bounds them";
 		char        text[1024];
 
-		snprintf(text, sizeof(text), "%.700s (boxctl pool create %.200s)", why,
+		snprintf(text, sizeof(text), "%.700s (boxctl pool create %.200s --size 512M)", why,
 		    langbot_paths(t->house->langbot)->skills_root);
 		add_why(t, "hard_skill_storage_quota", text);
 	}

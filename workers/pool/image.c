@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/sysmacros.h>
 
 #include "bounds.h"
@@ -37,6 +38,23 @@ mkfs(int image, uint64_t size_mb, uint64_t inodes, struct err *e)
 	return loopfs_mkfs(argv, e);
 }
 
+/* Looked at before it is taken: taking more than there is would fill the disk for everybody until it is given back. */
+static int
+take_space(int image, uint64_t size_mb, struct err *e)
+{
+	struct statfs st;
+
+	if (fstatfs(image, &st) == -1)
+		return err_sys(e, "look at the pool directory");
+	uint64_t free_mb = (uint64_t)st.f_bavail * (uint64_t)st.f_bsize / MIB;
+	if (free_mb < size_mb)
+		return err_set(
+		    e, E_SYS, "No space left for a volume of %lu MiB: the pool directory has %lu", size_mb, free_mb);
+	if (fallocate(image, 0, 0, (off_t)(size_mb * MIB)) == -1)
+		return err_sys(e, "take %lu MiB in the pool directory", size_mb);
+	return 0;
+}
+
 int
 image_make(int pool, uint64_t size_mb, uint64_t inodes, struct newfile *file, struct err *e)
 {
@@ -45,9 +63,7 @@ image_make(int pool, uint64_t size_mb, uint64_t inodes, struct newfile *file, st
 	if (dir == -1 || newfile_open(file, dir, -1, ".image.", 0600) == -1)
 		return err_sys(e, "make an image in the pool directory");
 	fd_take(&dir);
-	if (fallocate(file->fd, 0, 0, (off_t)(size_mb * MIB)) == -1)
-		err_sys(e, "take %lu MiB in the pool directory", size_mb);
-	else if (mkfs(file->fd, size_mb, inodes, e) == 0)
+	if (take_space(file->fd, size_mb, e) == 0 && mkfs(file->fd, size_mb, inodes, e) == 0)
 		return 0;
 	newfile_drop(file);
 	return -1;
