@@ -4,7 +4,7 @@
 . t/lib/pool.sh
 need_pool
 mkdir "$D/w" "$D/skills"
-boxd_config 'spare_sandboxes = 0' 'pool_workspace_mb = 64'
+boxd_config 'spare_sandboxes = 0' 'pool_workspace_mb = 64' 'max_sessions = 2'
 boxd_start
 
 is "$(host backend_info | field enforced)" false "before LangBot requires anything readiness is the backend alone"
@@ -47,6 +47,13 @@ done
 wait $jobs
 is "$(cat "$D"/h? | field ready | tr '\n' ' ')" "true true true true true " "five who ask at once are all answered"
 is $(($(grep -c 'name=readiness-.* ready' "$D/log") - n)) 1 "by one measurement"
+
+# ---- a full house ----
+boxctl create --name a >/dev/null
+boxctl create --name b >/dev/null
+strict >/dev/null
+is "$(host health | field ready)" true "a house that is full of sessions is as ready"
+boxctl rm a b >/dev/null
 
 # ---- a writable root is filled too ----
 strict '"read_only_rootfs": false, "readiness_cache_sec": 0' >/dev/null
