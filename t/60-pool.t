@@ -69,6 +69,11 @@ is "$(boxctl pool create "$D/full" --size 16M --take-in)" "$D/full" "files are t
 ok "it is mounted" mounted "$D/full"
 is "$(cat "$D/full/file") $(stat -c %u "$D/full/file")" "mine 77" "they are in it, as they were"
 is "$(cat "$D/.before-volume-full/file")" mine "and the directory as it was is beside it"
+mkdir "$D/much"
+head -c 20M /dev/urandom >"$D/much/file"
+refused 'copy the files of .*No space left' "more files than fit" boxctl pool create "$D/much" --size 16M --take-in
+ok "they stay where they are" [ "$(stat -c %s "$D/much/file")" = 20971520 ]
+is "$(ls "$D"/state/pool/*.img | wc -l)" 2 "and no image is left of that"
 boxctl rm s t >/dev/null
 
 # ---- restarts ----
