@@ -46,7 +46,7 @@ tool_run(const char *program, char *const argv[], struct err *e)
 	int r = posix_spawn(&pid, program, &io, NULL, argv, env);
 	posix_spawn_file_actions_destroy(&io);
 	close(ends[1]);
-	for (ssize_t got = 0, n = 1; r == 0 && n > 0 && got < (ssize_t)sizeof(said) - 1; got += n > 0 ? n : 0)
+	for (ssize_t got = 0, n = 1; r == 0 && n > 0 && got<(ssize_t)sizeof(said) - 1; got += n> 0 ? n : 0)
 		n = read(ends[0], said + got, sizeof(said) - 1 - (size_t)got);
 	close(ends[0]); /* should it have more to say, it ends by SIGPIPE */
 	if (r != 0) {
