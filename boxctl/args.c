@@ -63,7 +63,7 @@ whole(enum msg_type t, const char *field, const char *text, uint64_t *out, struc
 
 /* Megabytes, or with a unit: 512, 512M, 512MiB, 2G, 1.5G. */
 static int
-megabytes(const char *field, const char *text, uint64_t *out, struct err *e)
+megabytes_of(enum msg_type t, const char *field, const char *text, uint64_t *out, struct err *e)
 {
 	const char *rest = "";
 	double      v = 0;
@@ -85,10 +85,16 @@ megabytes(const char *field, const char *text, uint64_t *out, struct err *e)
 		return err_set(e, E_INVALID, "'%s' is not a size such as 512, 512M or 2G", text_safe(text));
 	if (v != floor(v))
 		return err_set(e, E_INVALID, "'%s' is not a whole number of megabytes", text_safe(text));
-	if (in_range(MSG_SPEC, field, v, text, e) == -1)
+	if (in_range(t, field, v, text, e) == -1)
 		return -1;
 	*out = (uint64_t)v;
 	return 0;
+}
+
+static int
+megabytes(const char *field, const char *text, uint64_t *out, struct err *e)
+{
+	return megabytes_of(MSG_SPEC, field, text, out, e);
 }
 
 static int
@@ -151,6 +157,18 @@ static int
 set_workspace(struct args *a, const char *v, struct err *e)
 {
 	return megabytes("workspace_mb", v, &a->spec.workspace_mb, e);
+}
+
+static int
+set_volume_size(struct args *a, const char *v, struct err *e)
+{
+	return megabytes_of(MSG_POOL_CREATE, "size_mb", v, &a->volume_mb, e);
+}
+
+static int
+set_volume_inodes(struct args *a, const char *v, struct err *e)
+{
+	return whole(MSG_POOL_CREATE, "inodes", v, &a->volume_inodes, e);
 }
 
 static int
@@ -484,6 +502,7 @@ FLAG(set_stdin, send_stdin)
 FLAG(set_buffered, buffered)
 FLAG(set_eof, eof)
 FLAG(set_force, force)
+FLAG(set_take_in, take_in)
 FLAG(set_quiet, quiet)
 FLAG(set_names_only, names_only)
 FLAG(set_attack, attack)
@@ -551,6 +570,15 @@ const struct opt cp_options[] = { { 'q', "quiet", NULL, "do not show how far it 
 
 const struct opt ps_options[] = { { 0, "names", NULL, NULL, set_names_only }, /* for completion */
 	END_OF_TABLE };
+
+const struct opt pool_options[] = {
+	{ 0, "size", "SIZE", "create: of the volume", set_volume_size },
+	{ 0, "inodes", "N", "create: files it can have (default: one for every 16 KiB)", set_volume_inodes },
+	{ 0, "take-in", NULL, "create: copy the files that are there; the directory as it was stays beside it",
+	    set_take_in },
+	{ 'f', "force", NULL, "remove: also when there are files in it", set_force },
+	END_OF_TABLE,
+};
 
 const struct opt doctor_options[] = {
 	{ 0, "attack", NULL, "attack throw-away sessions of the running boxd, and tell what held", set_attack },

@@ -37,6 +37,10 @@ struct args {
 	/* agent: all but env, which is as above, and the command */
 	struct msg_agent_exec agent;
 	bool                  all_workspaces;
+	/* pool create */
+	uint64_t volume_mb;
+	uint64_t volume_inodes;
+	bool     take_in;
 
 	/* one command each */
 	bool force;
@@ -60,7 +64,7 @@ struct opt {
 enum { OPT_GROUPS = 4 };
 
 extern const struct opt global_options[], common_options[], spec_options[], exec_options[], rm_options[], ps_options[],
-    create_options[], process_options[], cp_options[], doctor_options[], agent_options[];
+    create_options[], process_options[], cp_options[], doctor_options[], agent_options[], pool_options[];
 
 void args_init(struct args *);
 void args_clear(struct args *);

@@ -80,6 +80,12 @@ const struct cmd commands[] = {
 	    "  boxctl agent errors --workspace ws-1 --instance inst-1\n"
 	    "  boxctl agent profiles\n",
 	    { agent_options, common_options }, 1, 1, ANY, cmd_agent },
+	{ "pool", NULL, "create PATH --size SIZE | status | remove PATH",
+	    "directories that are file systems of a fixed size",
+	    "  sudo boxctl pool create /srv/langbot/data/skills --size 512M\n"
+	    "  boxctl pool status\n"
+	    "  sudo boxctl pool remove --force /srv/langbot/data/skills\n",
+	    { pool_options, common_options }, ANY, 1, 2, cmd_pool },
 	{ "call", NULL, "REQUEST [PARAMETERS]", "make any request of the protocol, with JSON",
 	    "  boxctl call ping\n"
 	    "  boxctl call get '{\"session\": \"work\"}' -o json\n",

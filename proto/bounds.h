@@ -103,6 +103,11 @@
 /* Agents without LangBot */
 #define LIM_AGENT_CHARACTERS 4000 /* of each stream that an agent is shown, as LangBot has it */
 #define LIM_RECENT_ERRORS 50      /* kept to be asked for, of all workspaces together */
+/* Volumes, and box-pool that makes them */
+#define LIM_VOLUME_MB 16   /* the least: a journal takes 4 of them */
+#define LIM_VOLUMES 10000  /* told at once */
+#define LIM_POOL_SEC 300.0 /* for one request: then box-pool is stuck, and is killed */
+#define LIM_TRIAL_SEC 60.0 /* for a try of the sandbox, and for box-store's of the skills */
 
 /* Watching a workspace on the host */
 #define LIM_SCAN_DEPTH \

@@ -48,6 +48,17 @@ log_level_name(enum log_level level)
 	return level < LOG__COUNT ? levels[level].name : "?";
 }
 
+enum log_level
+log_level_from_env(void)
+{
+	const char *name = getenv("BOX_LOG");
+
+	for (int l = 0; name != NULL && l < LOG__COUNT; l++)
+		if (strcmp(name, levels[l].name) == 0)
+			return l;
+	return LOG_INFO;
+}
+
 /* Under systemd the journal stamps the time and wants the level as <n>. */
 static size_t
 line_head(char *line, size_t size, enum log_level level)

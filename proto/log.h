@@ -24,6 +24,9 @@ void log_at(enum log_level, const char *fmt, ...) __attribute__((format(printf, 
 
 const char *log_level_name(enum log_level);
 
+/* Of a worker: what boxd wrote into BOX_LOG. */
+enum log_level log_level_from_env(void);
+
 /*
  * Bytes from a peer, made printable and cut at a few hundred characters
  * (visibly).  The result lives until the fourth next call.

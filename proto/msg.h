@@ -32,6 +32,7 @@ enum {
 	FROM_FILE = 1 << 5,
 	FROM_FILES = 1 << 6, /* box-files, which only answers */
 	FROM_STORE = 1 << 7,
+	FROM_POOL = 1 << 8, /* box-pool, which only answers */
 };
 
 /* ---- what a field may be ---- */

@@ -21,6 +21,8 @@ struct gateway;
 struct langbot;
 struct machine;
 struct mountrules;
+struct pool;
+struct readiness;
 struct registry;
 struct spares;
 struct store;
@@ -43,6 +45,8 @@ struct house {
 	struct store         *store;
 	struct errorring     *errors; /* the last ones, for agent_errors */
 	struct agent         *agent;
+	struct pool          *pool;
+	struct readiness     *readiness;
 	bool                  stopping;
 	double                started;
 	uint64_t              next_id; /* of sessions and commands; from the clock, so never reused */

@@ -32,6 +32,8 @@
 #include "machine.h"
 #include "mountrules.h"
 #include "notify.h"
+#include "pool.h"
+#include "readiness.h"
 #include "registry.h"
 #include "spare.h"
 #include "store.h"
@@ -277,7 +279,9 @@ house_open(struct house *h, struct dirs *d, struct err *e)
 	h->registry = registry_open(h, e);
 	if (h->registry == NULL)
 		return -1;
-	if ((h->asks = asks_open(e)) == NULL || (h->store = store_open(h, e)) == NULL ||
+	/* volumes first: nothing may be written where one will be mounted */
+	if ((h->asks = asks_open(e)) == NULL || (h->pool = pool_open(h, e)) == NULL ||
+	    (h->readiness = readiness_open(h, e)) == NULL || (h->store = store_open(h, e)) == NULL ||
 	    (h->tenancy = tenancy_open(h, e)) == NULL || (h->admission = admission_open(h, e)) == NULL ||
 	    (h->langbot = langbot_open(h, e)) == NULL || (h->door = door_open(h, e)) == NULL)
 		return -1;
@@ -308,6 +312,8 @@ house_close(struct house *h)
 	admission_close(&h->admission);
 	tenancy_close(&h->tenancy);
 	store_close(&h->store);
+	readiness_close(&h->readiness);
+	pool_close(&h->pool);
 	asks_close(&h->asks);
 	mountrules_close(&h->mountrules);
 }

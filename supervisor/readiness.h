@@ -6,6 +6,9 @@
 
 #include "ask.h"
 
+struct readiness *readiness_open(struct house *, struct err *);
+void              readiness_close(struct readiness **);
+
 /* fn gets a MSG_READINESS, perhaps before this returns. */
 void readiness_ask(struct house *, ask_fn *, void *arg);
 

@@ -10,6 +10,8 @@
 #include "machine.h"
 #include "mountspec.h"
 #include "policy.h"
+#include "pool.h"
+#include "readiness_trial.h"
 #include "registry.h"
 
 static int
@@ -20,6 +22,12 @@ to_session(struct house *h, const char *name, const struct msg *m, struct err *e
 	if (s == NULL)
 		return err_set(e, E_NOTFOUND, "session %s not found", log_escape(name, strlen(name)));
 	return session_deliver(s, m, e);
+}
+
+static bool
+is_trial(const struct msg *m, const char *name)
+{
+	return m->conn == CONN_OWN && strncmp(name, TRIAL_PREFIX, strlen(TRIAL_PREFIX)) == 0;
 }
 
 static int
@@ -48,7 +56,8 @@ on_create(struct house *h, const struct msg *m, struct err *e)
 		return session_make_anew(s, m, e);
 	if (s != NULL)
 		return session_deliver(s, m, e);
-	if (registry_room(h->registry, e) == -1)
+	/* a full house is no reason to call the machine not ready, which would stop those who are in it */
+	if (!is_trial(m, name) && registry_room(h->registry, e) == -1)
 		return -1;
 	s = registry_take_spare(h->registry, name, &spec);
 	if (s != NULL)
@@ -162,6 +171,9 @@ static const struct {
 	[MSG_AGENT_PROFILES] = { agent_profiles, false },
 	[MSG_AGENT_ERRORS] = { agent_errors, false },
 	[MSG_AGENT_STATUS] = { agent_status, false },
+	[MSG_POOL_CREATE] = { pool_deliver, true },
+	[MSG_POOL_REMOVE] = { pool_deliver, true },
+	[MSG_POOL_STATUS] = { pool_deliver, false },
 	[MSG_CANCEL] = { on_cancel, false },
 	[MSG_OUTPUT_ACK] = { on_output_ack, false },
 };

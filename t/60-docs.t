@@ -35,9 +35,9 @@ sed -i "s|^seccomp_policy = .*|seccomp_policy = $PWD/etc/seccomp.policy|" "$D/ex
 "$BUILD/boxd" --check-config -c "$D/examples" >/dev/null
 ok "that is valid"
 
-sed -n 's/^\(REQUEST\|NOTICE\)([A-Z_]*, \([a-z_]*\), [^,]*FROM_CLIENT.*/### \2/p' proto/messages.def proto/langbot.def proto/store.def proto/agent.def >"$D/words"
+sed -n 's/^\(REQUEST\|NOTICE\)([A-Z_]*, \([a-z_]*\), [^,]*FROM_CLIENT.*/### \2/p' proto/*.def >"$D/words"
 told proto/PROTOCOL.md "PROTOCOL.md has a section for every message a client may send" <"$D/words"
-sed -n 's/^\(REQUEST\|NOTICE\)([A-Z_]*, \([a-z_]*\),.*/\2/p' proto/messages.def proto/langbot.def proto/store.def proto/agent.def >"$D/words"
+sed -n 's/^\(REQUEST\|NOTICE\)([A-Z_]*, \([a-z_]*\),.*/\2/p' proto/*.def >"$D/words"
 told proto/PROTOCOL.md "and names every other" <"$D/words"
 sed -n 's/^ERROR([A-Z]*, *"\([a-z_]*\)".*/`\1`/p' proto/errors.def >"$D/words"
 told proto/PROTOCOL.md "and every error" <"$D/words"

@@ -35,13 +35,35 @@ set_btrfs(int dir, const struct disk_limit *limit, struct err *e)
 	return btrfs_limit(dir, limit->bytes, e);
 }
 
+/*
+ * A volume (boxctl pool), or a disk of its own: what it has not it cannot give.  Nothing is tried here, because
+ * that would fill it under others who write to it.
+ */
+static int
+find_own(int dir, const struct disk_limit *limit, struct err *e)
+{
+	struct statx  st;
+	struct statfs fs;
+
+	if (statx(dir, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &st) == -1 || fstatfs(dir, &fs) == -1)
+		return err_sys(e, "look at the workspace");
+	if (!(st.stx_attributes & STATX_ATTR_MOUNT_ROOT))
+		return err_set(e, E_BACKEND, "not a file system of its own");
+	uint64_t size = (uint64_t)fs.f_blocks * (uint64_t)fs.f_bsize;
+	if (size > limit->bytes)
+		return err_set(e, E_BACKEND, "a file system of its own, but of %lu MiB", size / MIB);
+	return 0;
+}
+
 static const struct {
 	const char *quota;
 	bool        counts_inodes;
+	bool        is_set; /* to be proved, therefore */
 	int (*set)(int dir, const struct disk_limit *, struct err *);
 } kernels[] = {
-	{ "the quota group of its btrfs subvolume", false, set_btrfs },
-	{ "a project quota of its file system", true, project_limit },
+	{ "the size of its own file system", true, false, find_own },
+	{ "the quota group of its btrfs subvolume", false, true, set_btrfs },
+	{ "a project quota of its file system", true, true, project_limit },
 };
 
 /* The one that keeps it, and proved so; -1 and why none does. */
@@ -52,7 +74,8 @@ find_kernel(int dir, const struct disk_limit *limit, struct err *why)
 		struct err e = { 0 };
 		size_t     used = strlen(why->text);
 
-		if (kernels[i].set(dir, limit, &e) == 0 && disk_prove(dir, limit->bytes, &e) == 0)
+		if (kernels[i].set(dir, limit, &e) == 0 &&
+		    (!kernels[i].is_set || disk_prove(dir, limit->bytes, &e) == 0))
 			return (int)i;
 		snprintf(why->text + used, sizeof(why->text) - used, "%s%.300s", used > 0 ? "; " : "", e.text);
 	}

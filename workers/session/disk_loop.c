@@ -10,29 +10,25 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/fs.h>
-#include <linux/loop.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
-#include <sys/wait.h>
 
 #include "bounds.h"
 #include "disk.h"
 #include "fd.h"
-#include "sys.h"
+#include "loopfs.h"
 
 #define IMAGE "workspace.img"
 
 enum {
-	BLOCK = 4096,      /* of the loop device; smaller ones of the file system would not fit it */
 	INODE = 256,       /* bytes in the inode table, ext4's default */
 	RESERVED = 11,     /* inodes ext4 keeps, lost+found among them */
 	PER_INODE = 16384, /* a large workspace has an inode for so many bytes, ext4's default, at the least */
-	TRIES = 64,        /* between asking for a free loop device and taking it others may take it */
 };
 
 static uint64_t
@@ -55,53 +51,6 @@ image_bytes(const struct disk_ask *ask)
 
 /* ---- the image ------------------------------------------------------------------ */
 
-static const char *
-find_mkfs(void)
-{
-	static const char *const places[] = { "/usr/sbin/mkfs.ext4", "/sbin/mkfs.ext4" };
-
-	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
-		if (access(places[i], X_OK) == 0)
-			return places[i];
-	return NULL;
-}
-
-/* Its standard error becomes the reason. */
-static int
-run(const char *program, char *const argv[], struct err *e)
-{
-	static char *const         env[] = { "MKE2FS_CONFIG=/dev/null", "LC_ALL=C", NULL };
-	posix_spawn_file_actions_t io;
-	char                       said[256] = "";
-	int                        ends[2], status = -1;
-	pid_t                      pid;
-
-	if (pipe2(ends, O_CLOEXEC) == -1)
-		return err_sys(e, "pipe");
-	posix_spawn_file_actions_init(&io);
-	posix_spawn_file_actions_addopen(&io, 0, "/dev/null", O_RDWR, 0);
-	posix_spawn_file_actions_adddup2(&io, 0, 1);
-	posix_spawn_file_actions_adddup2(&io, ends[1], 2);
-	int r = posix_spawn(&pid, program, &io, NULL, argv, env);
-	posix_spawn_file_actions_destroy(&io);
-	close(ends[1]);
-	if (r == 0) {
-		ssize_t n = read(ends[0], said, sizeof(said) - 1);
-		said[n > 0 ? n : 0] = '\0';
-	}
-	close(ends[0]); /* should it have more to say, it ends by SIGPIPE */
-	if (r != 0) {
-		errno = r;
-		return err_sys(e, "start %s", program);
-	}
-	while (waitpid(pid, &status, 0) == -1 && errno == EINTR)
-		;
-	if (status == 0)
-		return 0;
-	said[strcspn(said, "\n")] = '\0';
-	return err_set(e, E_BACKEND, "%s failed: %s", program, *said ? said : "it said nothing");
-}
-
 /*
  * No journal: nothing of it shall outlive the machine.  The kernel takes inode tables
  * that were never written for empty.
@@ -111,17 +60,14 @@ mkfs(int image, const struct disk_ask *ask, struct err *e)
 {
 	static char features[] = "^has_journal,^resize_inode,extent,flex_bg,uninit_bg,huge_file,dir_nlink,"
 				 "sparse_super,large_file,filetype,dir_index,ext_attr,64bit";
-	const char *program = find_mkfs();
 	char        inodes[24];
 	char *argv[] = { "mkfs.ext4", "-q", "-F", "-b", "4096", "-I", "256", "-m", "0", "-N", inodes, "-O", features,
 		"-E", "lazy_itable_init=1,nodiscard,root_owner=0:0", IMAGE, NULL };
 
-	if (program == NULL)
-		return err_set(e, E_BACKEND, "mkfs.ext4 is not installed (package e2fsprogs)");
 	if (ftruncate(image, (off_t)image_bytes(ask)) == -1)
 		return err_sys(e, "make a file of %lu MiB for the workspace", image_bytes(ask) / MIB);
 	snprintf(inodes, sizeof(inodes), "%lu", inodes_of(ask));
-	return run(program, argv, e);
+	return loopfs_mkfs(argv, e);
 }
 
 static int
@@ -230,62 +176,6 @@ image_make(const struct disk_ask *ask, struct err *e)
 /* ---- the loop device and the mount ------------------------------------------------------ */
 
 static int
-loop_take(int control, int image, char device[32], struct err *e)
-{
-	int n = ioctl(control, LOOP_CTL_GET_FREE);
-
-	if (n == -1)
-		return err_sys(e, "no free loop device: LOOP_CTL_GET_FREE");
-	snprintf(device, 32, "/dev/loop%d", n);
-	AUTO_FD int loop = open(device, O_RDWR | O_CLOEXEC);
-	if (loop == -1 && errno == ENOENT)
-		return err_set(
-		    e, E_BACKEND, "there is no %s: in a container, give it the loop devices of the host", device);
-	if (loop == -1)
-		return err_sys(e, "open %s", device);
-	struct loop_config config = {
-		.fd = (uint32_t)image,
-		.block_size = BLOCK,
-		.info = { .lo_flags = LO_FLAGS_AUTOCLEAR },
-	};
-	if (ioctl(loop, LOOP_CONFIGURE, &config) == -1)
-		return err_sys(e, "LOOP_CONFIGURE of %s", device);
-	return fd_take(&loop);
-}
-
-static int
-loop_open(int image, char device[32], struct err *e)
-{
-	AUTO_FD int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC);
-	int         loop = -1;
-
-	if (control == -1)
-		return err_sys(e, "no loop devices: /dev/loop-control");
-	for (int i = 0; i < TRIES && loop == -1; i++) {
-		errno = 0;
-		loop = loop_take(control, image, device, e);
-		if (loop == -1 && errno != EBUSY)
-			break;
-	}
-	return loop;
-}
-
-static int
-mount_ext4(const char *device, struct err *e)
-{
-	AUTO_FD int fs = sys_fsopen("ext4");
-
-	if (fs == -1)
-		return err_sys(e, "this kernel has no ext4");
-	/* noinit_itable: writing zeros over the inode tables would only fill the sparse image */
-	if (sys_fsconfig_set(fs, "source", device) == -1 || sys_fsconfig_flag(fs, "noinit_itable") == -1 ||
-	    sys_fsconfig_create(fs) == -1)
-		return err_sys(e, "mount ext4 of %s", device);
-	int tree = sys_fsmount(fs, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-	return tree == -1 ? err_sys(e, "mount ext4 of %s", device) : tree;
-}
-
-static int
 settle(int tree, const struct disk_ask *ask, struct disk_made *made, struct err *e)
 {
 	struct statfs st;
@@ -308,10 +198,10 @@ loop_make(const struct disk_ask *ask, struct disk_made *made, struct err *e)
 
 	if (image == -1)
 		return -1;
-	AUTO_FD int loop = loop_open(image, device, e);
+	AUTO_FD int loop = loopfs_attach(image, device, e);
 	if (loop == -1)
 		return -1;
-	AUTO_FD int tree = mount_ext4(device, e);
+	AUTO_FD int tree = loopfs_mount(device, e);
 	if (tree == -1) { /* a template that does not mount is of no use */
 		template_name(ask, name);
 		unlinkat(ask->templates, name, 0);

@@ -7,17 +7,6 @@
 #include "log.h"
 #include "worker.h"
 
-static enum log_level
-level_from_env(void)
-{
-	const char *name = getenv("BOX_LOG");
-
-	for (int l = 0; name != NULL && l < LOG__COUNT; l++)
-		if (strcmp(name, log_level_name(l)) == 0)
-			return l;
-	return LOG_INFO;
-}
-
 static bool
 has_channel(void)
 {
@@ -39,7 +28,7 @@ main(int argc, char **argv)
 		fprintf(stderr, "box-session: a part of boxd, which starts it; see boxd(8)\n");
 		return 2;
 	}
-	log_init("box-session", level_from_env());
+	log_init("box-session", log_level_from_env());
 	loop = ev_loop_new(EVFLAG_AUTO);
 	if (loop == NULL) {
 		log_error("no event loop");

@@ -1,6 +1,6 @@
 /* System calls that Debian 12's libc has no wrapper for. */
-#ifndef SESSION_SYS_H
-#define SESSION_SYS_H
+#ifndef PROTO_SYS_H
+#define PROTO_SYS_H
 
 #include <fcntl.h>
 #include <linux/mount.h>
