@@ -57,3 +57,50 @@ utf8_append(struct buf *out, const char *bytes, size_t n)
 	buf_append(out, bytes + good, n - good);
 	return valid;
 }
+
+bool
+utf8_is_valid(const char *bytes, size_t n)
+{
+	const unsigned char *p = (const unsigned char *)bytes;
+
+	for (size_t i = 0; i < n;) {
+		int len = p[i] < 0x80 ? 1 : utf8_length(p + i, n - i);
+
+		if (len < 0)
+			return false;
+		i += (size_t)len;
+	}
+	return true;
+}
+
+int
+utf8_next(const char *bytes, size_t n, uint32_t *character)
+{
+	static const unsigned char lead_bits[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+	const unsigned char       *p = (const unsigned char *)bytes;
+	int                        len = utf8_length(p, n);
+
+	if (len < 0) {
+		*character = 0xfffd;
+		return len;
+	}
+	*character = p[0] & lead_bits[len];
+	for (int i = 1; i < len; i++)
+		*character = *character << 6 | (p[i] & 0x3f);
+	return len;
+}
+
+size_t
+utf8_put(char out[4], uint32_t c)
+{
+	static const uint32_t most[] = { 0x7f, 0x7ff, 0xffff };
+	static const uint8_t  lead[] = { 0, 0xc0, 0xe0, 0xf0 };
+	size_t                more = 0;
+
+	while (more < 3 && c > most[more])
+		more++;
+	for (size_t i = more; i > 0; i--, c >>= 6)
+		out[i] = (char)(0x80 | (c & 0x3f));
+	out[0] = (char)(lead[more] | c);
+	return more + 1;
+}
