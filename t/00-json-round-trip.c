@@ -112,11 +112,12 @@ test_faults(void)
 static void
 test_broken(void)
 {
-	static const char *const texts[] = { "", " ", "{", "{bad", "[1,]", "{\"a\"}", "{\"a\":}", "{a:1}", "'a'", "01", "1.",
-		".5", "+1", "1 2", "[1]x", "tru", "nul", "\"a", "\"\t\"", "\"\\x\"", "\"\\u12\"", "[1,2", "/**/1", "NaN",
-		"\xff", "\"\xc0\xaf\"", "\"\xed\xa0\x80\"", "\"\xf5\x80\x80\x80\"", "{\"a\":1", "\xef\xbb\xbf{}" };
-	struct err        e;
-	enum json_verdict v;
+	static const char *const texts[] = { "", " ", "{", "{bad", "[1,]", "{\"a\"}", "{\"a\":}", "{a:1}", "'a'", "01",
+		"1.", ".5", "+1", "1 2", "[1]x", "tru", "nul", "\"a", "\"\t\"", "\"\\x\"", "\"\\u12\"", "[1,2", "/**/1",
+		"NaN", "\xff", "\"\xc0\xaf\"", "\"\xed\xa0\x80\"", "\"\xf5\x80\x80\x80\"", "{\"a\":1",
+		"\xef\xbb\xbf{}" };
+	struct err               e;
+	enum json_verdict        v;
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
 		free(again(texts[i], strlen(texts[i]), &v, &e));
@@ -146,10 +147,10 @@ deep(size_t levels, enum json_verdict want)
 static void
 test_many(void)
 {
-	struct buf        text = { 0 };
-	msgpack_zone      zone;
-	msgpack_object    o;
-	struct err        e;
+	struct buf     text = { 0 };
+	msgpack_zone   zone;
+	msgpack_object o;
+	struct err     e;
 
 	buf_printf(&text, "{\"seq_id\":5,\"a\":[0");
 	for (size_t i = 0; i < 1100000; i++)

@@ -202,6 +202,7 @@ const struct misfit *
 coerce_bool(const msgpack_object *o, bool *out)
 {
 	double v;
+	wide   whole;
 
 	switch (o->type) {
 	case MSGPACK_OBJECT_BOOLEAN:
@@ -214,7 +215,7 @@ coerce_bool(const msgpack_object *o, bool *out)
 	case MSGPACK_OBJECT_FLOAT32:
 	case MSGPACK_OBJECT_FLOAT64:
 		coerce_float(o, &v);
-		if (v != floor(v) || !isfinite(v))
+		if (int_of_double(v, &whole) != NULL)
 			return &bool_type;
 		*out = v == 1;
 		return v == 0 || v == 1 ? NULL : &bool_parsing;

@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include "coerce.h"
-#include "pytext.h"
 
 static const struct misfit time_type = { "datetime_type", "Input should be a valid datetime" };
 static const struct misfit time_parsing = { "datetime_from_date_parsing",
@@ -146,7 +145,7 @@ coerce_time(const msgpack_object *o, uint64_t *us)
 
 	if (o->type == MSGPACK_OBJECT_STR) {
 		size_t      n = o->via.str.size;
-		const char *p = rust_trim(o->via.str.ptr, &n);
+		const char *p = o->via.str.ptr;
 
 		if (time_of_text(p, n, us) == NULL)
 			return NULL;

@@ -129,7 +129,7 @@ py_isalnum(const char *p, size_t n)
 
 /* ---- repr ------------------------------------------------------------------------- */
 
-enum { REPR_TAIL = 64 };
+enum { REPR_TAIL = 64, REPR_LAST = 4 };           /* who wants a part of it wants both ends: bytes, and entries */
 enum { FIRST_EXPONENT = 16, LAST_NEGATIVE = -4 }; /* from where on repr() has an exponent */
 
 /* The shortest digits that read back as the same number; exponent of the first. */
@@ -221,7 +221,7 @@ repr_text(struct buf *b, const char *p, size_t n, size_t stop)
 		int len = utf8_next(p + i, n - i, &c);
 
 		len = abs(len);
-		if (b->len >= stop && n - i > REPR_TAIL) { /* who wants a part of it wants both ends */
+		if (b->len >= stop && n - i > REPR_TAIL) {
 			i = n - REPR_TAIL;
 			while (i < n && ((unsigned char)p[i] & 0xc0) == 0x80)
 				i++;
@@ -235,11 +235,18 @@ repr_text(struct buf *b, const char *p, size_t n, size_t stop)
 
 static void repr(struct buf *, const msgpack_object *, size_t stop);
 
+/* The next entry of n to be printed. */
+static size_t
+next_entry(const struct buf *b, size_t i, size_t n, size_t stop)
+{
+	return b->len >= stop && n - i > REPR_LAST ? n - REPR_LAST : i;
+}
+
 static void
 repr_array(struct buf *b, const msgpack_object_array *a, size_t stop)
 {
 	buf_append(b, "[", 1);
-	for (size_t i = 0; i < a->size && b->len < stop; i++) {
+	for (size_t i = 0; i < a->size; i = next_entry(b, i + 1, a->size, stop)) {
 		if (i > 0)
 			buf_append(b, ", ", 2);
 		repr(b, &a->ptr[i], stop);
@@ -251,7 +258,7 @@ static void
 repr_map(struct buf *b, const msgpack_object_map *m, size_t stop)
 {
 	buf_append(b, "{", 1);
-	for (size_t i = 0; i < m->size && b->len < stop; i++) {
+	for (size_t i = 0; i < m->size; i = next_entry(b, i + 1, m->size, stop)) {
 		if (i > 0)
 			buf_append(b, ", ", 2);
 		repr(b, &m->ptr[i].key, stop);
