@@ -41,6 +41,8 @@ utf8_append(struct buf *out, const char *bytes, size_t n)
 	size_t               good = 0; /* start of the run not yet appended */
 	bool                 valid = true;
 
+	if (n == 0) /* and perhaps no pointer */
+		return true;
 	for (size_t i = 0; i < n;) {
 		int len = utf8_length(p + i, n - i);
 

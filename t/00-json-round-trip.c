@@ -143,6 +143,20 @@ deep(size_t levels, enum json_verdict want)
 	free(text);
 }
 
+/* Two faults at once: what is open, and not kept, is ended too. */
+static void
+test_deep_nan(void)
+{
+	char              text[80 + 4];
+	struct err        e = { 0 };
+	enum json_verdict v;
+
+	memset(text, '[', 80);
+	strcpy(text + 80, "NaN");
+	free(again(text, 83, &v, &e));
+	ok(v == JSON_FAULTY, "NaN below 80 levels");
+}
+
 /* Too many values; whose it was is still seen. */
 static void
 test_many(void)
@@ -177,6 +191,7 @@ main(void)
 	deep(64, JSON_GOOD);
 	deep(65, JSON_FAULTY);
 	deep(100000, JSON_FAULTY);
+	test_deep_nan();
 	test_many();
 	done_testing();
 }

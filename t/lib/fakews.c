@@ -1,5 +1,6 @@
 #include "fakews.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,8 +83,8 @@ ws_conn(const struct ws *w)
 	return 7;
 }
 
-static void
-forget_asks(struct ws *w)
+void
+fakews_forget(struct ws *w)
 {
 	while (w->nasks > 0) {
 		struct fake_ask *a = &w->asks[--w->nasks];
@@ -108,7 +109,7 @@ fakews_textn(struct ws *w, const char *text, size_t n)
 void
 fakews_text(struct ws *w, const char *text)
 {
-	forget_asks(w);
+	fakews_forget(w);
 	w->nsent = 0;
 	fakews_textn(w, text, strlen(text));
 }
@@ -166,6 +167,6 @@ void
 fakews_gone(struct ws *w)
 {
 	w->ops->on_gone(w->guest);
-	forget_asks(w);
+	fakews_forget(w);
 	buf_clear(&w->sent);
 }

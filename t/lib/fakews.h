@@ -5,7 +5,7 @@
 #ifndef T_LIB_FAKEWS_H
 #define T_LIB_FAKEWS_H
 
-#include "workers/gateway/ws.h"
+#include "../../workers/gateway/ws.h"
 
 struct fake_ask {
 	enum msg_type type;
@@ -38,6 +38,9 @@ const struct fake_ask *fakews_asked(struct ws *);
 /* The answer to a request: of its result type, or an error. */
 void fakews_answer(struct ws *, const struct fake_ask *, const void *body);
 void fakews_fail(struct ws *, const struct fake_ask *, enum err_code, const char *text);
+
+/* Requests made so far are not looked at any more. */
+void fakews_forget(struct ws *);
 
 /* The end: the guest frees itself. */
 void fakews_gone(struct ws *);

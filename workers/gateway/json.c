@@ -330,14 +330,22 @@ stopped_at_nonfinite(const struct reader *r, size_t at)
 	return false;
 }
 
+/* A key of the innermost map waits for its value. */
+static bool
+is_dangling(const struct reader *r)
+{
+	if (r->depth > LIM_JSON_DEPTH) /* what is that deep is not kept */
+		return false;
+	const struct frame *f = &r->frames[r->depth - 1];
+	return f->map && (r->used - f->first) % 2 == 1;
+}
+
 /* What is open is ended, as if the text had been whole. */
 static void
 end_all(struct reader *r)
 {
 	while (r->depth > 0 && !r->starved) {
-		const struct frame *f = &r->frames[r->depth - 1];
-
-		if (r->depth <= LIM_JSON_DEPTH && f->map && (r->used - f->first) % 2 == 1)
+		if (is_dangling(r))
 			on_null(r);
 		on_end(r);
 	}
