@@ -214,6 +214,30 @@ test_long(void)
 	free(data);
 }
 
+/* What is echoed, or told, is bounded: 128 of them may wait. */
+static void
+test_huge(void)
+{
+	char *blanks = stretched("{\"session_id\": \"s", ' ', MIB, "\"}"),
+	     *name = stretched("{\"name\": \"", 'x', MIB, "\"}");
+	char *key = stretched("{\"", 'k', MIB, "\": 1}"),
+	     *seq = stretched("{\"action\": \"__ping\", \"data\": {}, \"seq_id\": \"", '1', MIB, "\"}");
+
+	is(act_refusal("box_delete_session", blanks), "ValueError: a name of that length is not taken",
+	    "a name with a megabyte of blanks");
+	act_refusal("box_delete_skill", name);
+	like(act_ws.sent.data, "x\\.\\.\\. \\[protocol error truncated\\]\"", "a refusal of a megabyte is cut");
+	cmp_ok(act_ws.sent.len, "<", 270000, "at a quarter of it");
+	act_refusal("box_upsert_sandbox_admission_grant", key);
+	cmp_ok(act_ws.sent.len, "<", 270000, "also when it is about a key");
+	fakews_text(&act_ws, seq);
+	like(fakews_sent(&act_ws), "^\\{\"seq_id\": -1, \"code\": 1", "a seq_id of a megabyte is none");
+	free(blanks);
+	free(name);
+	free(key);
+	free(seq);
+}
+
 /* Many wrong values are counted, and the first of them told. */
 static void
 test_many(void)
@@ -260,6 +284,7 @@ main(void)
 	test_layout();
 	test_rows();
 	test_long();
+	test_huge();
 	test_many();
 	test_who_is_first();
 	act_close();

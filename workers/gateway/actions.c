@@ -24,6 +24,7 @@ enum {
 	PINGS_HIGH = 1024, /* unanswered ones: read it later */
 	PINGS_LOW = PINGS_HIGH / 2,
 	ZONE_CHUNK = 8192,
+	ANSWER_MOST = 512 * KIB, /* of what is known while a call waits: 128 of them are a connection's */
 };
 
 struct call {
@@ -231,6 +232,23 @@ body_new(const struct action *action, const struct envelope_in *in, msgpack_zone
 	return body;
 }
 
+/* What is known waits with the call: a refusal is cut later anyway, and who sends names of a megabyte is refused. */
+static void
+bound_answer(struct call *c, struct job *j)
+{
+	if (j->answer.len <= ANSWER_MOST)
+		return;
+	if (c->outcome == REFUSED) {
+		struct buf cut = { 0 };
+
+		buf_append(&cut, j->answer.data, ANSWER_MOST);
+		cut.failed |= j->answer.failed;
+		buf_clear(&j->answer);
+		j->answer = cut;
+	} else
+		c->outcome = refuse(j, "ValueError: a name of that length is not taken");
+}
+
 static void
 on_action(struct actions *a, const struct action *action, const struct envelope_in *in, msgpack_zone *zone)
 {
@@ -244,6 +262,7 @@ on_action(struct actions *a, const struct action *action, const struct envelope_
 	}
 	a->uploads.most = a->shared->max_rpc_file_bytes < LIM_UPLOAD ? a->shared->max_rpc_file_bytes : LIM_UPLOAD;
 	c->outcome = action->read != NULL ? action->read(&j) : ASK;
+	bound_answer(c, &j);
 	c->asked = (struct asked){ .answer = j.answer, .timeout_sec = j.timeout_sec };
 	pass_on(a, c, &j, &in->context);
 	fd_close(&j.fd);

@@ -2,12 +2,17 @@
 
 #include <string.h>
 
+#include "bounds.h"
 #include "coerce.h"
 #include "log.h"
 #include "models.h"
 #include "pytext.h"
 
-enum { ERROR_MOST = 4096 }; /* characters behind the class */
+enum {
+	ERROR_MOST = 4096,         /* characters behind the class */
+	ERROR_HUGE = 64 * KIB * 4, /* the same of those that upstream does not cut: no person reads more */
+	SEQ_MOST = 8 * KIB,        /* a seq_id is a number, or its digits: what is longer is none */
+};
 
 static const char TITLE[] = "ActionRequest";
 
@@ -130,8 +135,10 @@ envelope_seq(struct buf *b, const msgpack_object *seq)
 {
 	if (seq != NULL)
 		json_write(b, seq);
-	else
+	if (seq == NULL || b->len > SEQ_MOST) {
+		b->len = 0;
 		buf_printf(b, "-1");
+	}
 }
 
 void
@@ -150,7 +157,7 @@ envelope_success(struct buf *b, const struct buf *seq, const struct buf *data)
 	b->failed |= data->failed || seq->failed;
 }
 
-/* Two classes are not cut, for upstream's handlers make their text themselves. */
+/* Two classes are not cut there, for upstream's handlers make their text themselves. */
 static bool
 is_cut(const char *text, size_t class)
 {
@@ -171,10 +178,11 @@ envelope_error(struct buf *b, const struct buf *seq, const char *text, size_t n)
 {
 	static const char notice[] = "... [protocol error truncated]";
 	size_t class = class_length(text, n), begin = class > 0 ? class + 2 : 0;
+	size_t     most = is_cut(text, class) ? ERROR_MOST : ERROR_HUGE;
 	struct buf cut = { 0 };
 
-	if (is_cut(text, class) && py_len(text + begin, n - begin) > ERROR_MOST) {
-		buf_append(&cut, text, begin + py_prefix(text + begin, n - begin, ERROR_MOST));
+	if (py_len(text + begin, n - begin) > most) {
+		buf_append(&cut, text, begin + py_prefix(text + begin, n - begin, most));
 		buf_append(&cut, notice, sizeof(notice) - 1);
 		text = cut.data;
 		n = cut.len;

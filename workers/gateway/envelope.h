@@ -27,7 +27,7 @@ enum envelope_kind envelope_read(struct envelope_in *, const char *text, size_t 
 void envelope_success(struct buf *, const struct buf *seq, const struct buf *data);
 void envelope_error(struct buf *, const struct buf *seq, const char *text, size_t n);
 
-/* The seq_id of the reply, as JSON. */
+/* The seq_id of the reply, as JSON, into an empty buf. */
 void envelope_seq(struct buf *, const msgpack_object *seq);
 
 #endif
