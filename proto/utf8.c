@@ -91,18 +91,3 @@ utf8_next(const char *bytes, size_t n, uint32_t *character)
 		*character = *character << 6 | (p[i] & 0x3f);
 	return len;
 }
-
-size_t
-utf8_put(char out[4], uint32_t c)
-{
-	static const uint32_t most[] = { 0x7f, 0x7ff, 0xffff };
-	static const uint8_t  lead[] = { 0, 0xc0, 0xe0, 0xf0 };
-	size_t                more = 0;
-
-	while (more < 3 && c > most[more])
-		more++;
-	for (size_t i = more; i > 0; i--, c >>= 6)
-		out[i] = (char)(0x80 | (c & 0x3f));
-	out[0] = (char)(lead[more] | c);
-	return more + 1;
-}

@@ -17,7 +17,4 @@ bool utf8_is_valid(const char *, size_t n);
  */
 int utf8_next(const char *p, size_t n, uint32_t *character);
 
-/* The bytes of a character, at most 4; how many. */
-size_t utf8_put(char out[4], uint32_t character);
-
 #endif

@@ -148,7 +148,7 @@ process(void)
 	"\"attached\": "
 #define PROCESS_RUNS                                                                                       \
 	PROCESS_HEAD "\"running\"" PROCESS_BODY "false, \"started_at\": \"2026-11-15T23:42:30.855000Z\", " \
-						"\"exited_at\": null, \"exit_code\": null, \"stderr_preview\": \"\"}"
+		     "\"exited_at\": null, \"exit_code\": null, \"stderr_preview\": \"\"}"
 
 static void
 test_process(void)

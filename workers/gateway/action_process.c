@@ -3,6 +3,7 @@
 
 #include "action.h"
 #include "models.h"
+#include "pytext.h"
 
 static const char DEFAULT_PROCESS[] = "default";
 static const char DEFAULT_DIR[] = "/workspace";
@@ -32,12 +33,15 @@ read_which(struct job *j, const char **session, const char **process)
 	const msgpack_object *o = json_get(j->data, "process_id");
 	enum outcome          r = job_session(j, session);
 
-	if (r != ASK)
+	*process = DEFAULT_PROCESS;
+	if (r != ASK || o == NULL || job_text(j, o, MSG_BOX_PROCESS_GET, "process_id", "None", process) == ASK)
 		return r;
-	if (job_text(j, o, MSG_BOX_PROCESS_GET, "process_id", o == NULL ? DEFAULT_PROCESS : "None", process) == ASK)
-		return ASK;
-	return refuse(j, "BoxManagedProcessNotFoundError: session %s has no managed process with process_id=%.*s",
-	    *session, o->type == MSGPACK_OBJECT_STR ? (int)o->via.str.size : 0, o->via.str.ptr);
+	struct buf name = { 0 };
+	py_str(&name, o, LIM_TEXT);
+	refuse(j, "BoxManagedProcessNotFoundError: session %s has no managed process with process_id=%.*s", *session,
+	    (int)name.len, name.data != NULL ? name.data : "");
+	buf_clear(&name);
+	return REFUSED;
 }
 
 enum outcome

@@ -187,8 +187,7 @@ on_start_array(void *arg)
 static int
 by_text(const void *a, const void *b)
 {
-	const msgpack_object_str *x = &(*(msgpack_object_kv *const *)a)->key.via.str;
-	const msgpack_object_str *y = &(*(msgpack_object_kv *const *)b)->key.via.str;
+	const msgpack_object_str *x = a, *y = b;
 
 	if (x->size != y->size)
 		return x->size < y->size ? -1 : 1;
@@ -197,24 +196,23 @@ by_text(const void *a, const void *b)
 
 /* Who reads the first and who reads the last of two would see different requests. */
 static int
-check_keys(struct reader *r, msgpack_object_kv *v, size_t n)
+check_keys(struct reader *r, const msgpack_object_kv *v, size_t n)
 {
-	msgpack_object_kv **by = n > 1 ? reallocarray(NULL, n, sizeof(*by)) : NULL;
+	msgpack_object_str *keys = n > 1 ? reallocarray(NULL, n, sizeof(*keys)) : NULL;
 
 	if (n < 2)
 		return 1;
-	if (by == NULL)
+	if (keys == NULL)
 		return starve(r);
 	for (size_t i = 0; i < n; i++)
-		by[i] = &v[i];
-	qsort(by, n, sizeof(*by), by_text);
+		keys[i] = v[i].key.via.str;
+	qsort(keys, n, sizeof(*keys), by_text);
 	for (size_t i = 1; i < n; i++)
-		if (by_text(&by[i - 1], &by[i]) == 0) {
-			FAULT(r, "JSON has the key '%s' twice",
-			    log_escape(by[i]->key.via.str.ptr, by[i]->key.via.str.size));
+		if (by_text(&keys[i - 1], &keys[i]) == 0) {
+			FAULT(r, "JSON has the key '%s' twice", log_escape(keys[i].ptr, keys[i].size));
 			break;
 		}
-	free(by);
+	free(keys);
 	return 1;
 }
 

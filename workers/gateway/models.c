@@ -218,7 +218,8 @@ const struct model model_spec = { "BoxSpec", MSG_BOX_SPEC, .rules = spec_rules, 
 const struct model model_process = { "BoxManagedProcessSpec", MSG_BOX_PROCESS_START, .rules = process_rules };
 const struct model model_policy = { "SandboxAdmissionPolicy", MSG_BOX_POLICY, .closed = true, .rules = policy_rules };
 const struct model model_grant = { "SandboxAdmissionGrant", MSG_BOX_GRANT, .closed = true, .rules = grant_rules };
-const struct model model_revocation = { "SandboxAdmissionRevocation", MSG_BOX_REVOKE_GRANT, .closed = true, .rules = revocation_rules };
+const struct model model_revocation = { "SandboxAdmissionRevocation", MSG_BOX_REVOKE_GRANT, .closed = true,
+	.rules = revocation_rules };
 const struct model model_context = { "ActionContext", MSG_CONTEXT, .closed = true, .rules = context_rules };
 const struct model model_binding = { "InstallationBinding", MSG_CONTEXT, .closed = true, .rules = binding_rules };
 

@@ -170,7 +170,7 @@ put_plain(struct buf *b, const char *digits, int exponent)
 void
 py_float(struct buf *b, double v)
 {
-	char digits[32];
+	char digits[32] = "";
 
 	if (!isfinite(v)) {
 		buf_printf(b, "%s", isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
