@@ -54,6 +54,14 @@ memfd_seal(int fd, struct err *e)
 }
 
 int
+memfd_new(const char *name, struct err *e)
+{
+	int fd = create(name, MFD_NOEXEC_SEAL);
+
+	return fd == -1 ? err_sys(e, "memfd_create") : fd;
+}
+
+int
 memfd_of(const char *name, const void *bytes, size_t n, struct err *e)
 {
 	AUTO_FD int fd = create(name, MFD_NOEXEC_SEAL);

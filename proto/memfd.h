@@ -10,6 +10,9 @@
 
 #include "err.h"
 
+/* An empty file that can be written, and sealed later; -1 and the reason. */
+int memfd_new(const char *name, struct err *);
+
 /* A sealed file with these bytes, read position 0; -1 and the reason. */
 int memfd_of(const char *name, const void *bytes, size_t n, struct err *);
 

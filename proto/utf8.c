@@ -41,6 +41,8 @@ utf8_append(struct buf *out, const char *bytes, size_t n)
 	size_t               good = 0; /* start of the run not yet appended */
 	bool                 valid = true;
 
+	if (n == 0) /* and perhaps no pointer */
+		return true;
 	for (size_t i = 0; i < n;) {
 		int len = utf8_length(p + i, n - i);
 
@@ -56,4 +58,36 @@ utf8_append(struct buf *out, const char *bytes, size_t n)
 	}
 	buf_append(out, bytes + good, n - good);
 	return valid;
+}
+
+bool
+utf8_is_valid(const char *bytes, size_t n)
+{
+	const unsigned char *p = (const unsigned char *)bytes;
+
+	for (size_t i = 0; i < n;) {
+		int len = p[i] < 0x80 ? 1 : utf8_length(p + i, n - i);
+
+		if (len < 0)
+			return false;
+		i += (size_t)len;
+	}
+	return true;
+}
+
+int
+utf8_next(const char *bytes, size_t n, uint32_t *character)
+{
+	static const unsigned char lead_bits[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+	const unsigned char       *p = (const unsigned char *)bytes;
+	int                        len = utf8_length(p, n);
+
+	if (len < 0) {
+		*character = 0xfffd;
+		return len;
+	}
+	*character = p[0] & lead_bits[len];
+	for (int i = 1; i < len; i++)
+		*character = *character << 6 | (p[i] & 0x3f);
+	return len;
 }

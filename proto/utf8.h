@@ -2,9 +2,19 @@
 #ifndef PROTO_UTF8_H
 #define PROTO_UTF8_H
 
+#include <stdint.h>
+
 #include "buf.h"
 
 /* Append valid UTF-8, U+FFFD for what is not; false when there was any. */
 bool utf8_append(struct buf *, const char *, size_t n);
+
+bool utf8_is_valid(const char *, size_t n);
+
+/*
+ * The character at p[0..n), n > 0, and its bytes; or, negative, how many bytes of a broken one go together: then
+ * the character is U+FFFD.
+ */
+int utf8_next(const char *p, size_t n, uint32_t *character);
 
 #endif

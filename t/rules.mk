@@ -12,6 +12,7 @@ T_COMMON := $(PROTO) $(LOOP) t/lib/tap t/lib/check t/lib/values t/lib/twist
 T_LIBS   := -lev $(mp_LIBS) -lsodium -lseccomp -lm
 TESTS    := $(T_BUILT) $(sort $(wildcard t/*.t))
 
+include t/lib/actions.mk
 -include $(wildcard t/[0-9][0-9]-*.mk)
 
 $(O)/obj/t/%.o: CPPFLAGS += -iquote t/lib -iquote .

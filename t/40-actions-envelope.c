@@ -1,0 +1,246 @@
+/* The outside of a message: whose it is, what is answered, what is passed over, and how many may wait. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "actbox.h"
+#include "tap.h"
+
+static struct msg_done done;
+
+static const char *
+told(const char *text)
+{
+	fakews_text(&act_ws, text);
+	const struct fake_ask *a = fakews_asked(&act_ws);
+	if (a != NULL)
+		fakews_answer(&act_ws, a, &done);
+	return fakews_sent(&act_ws);
+}
+
+static void
+test_seq(void)
+{
+	is(told("{\"seq_id\": 48213, \"action\": \"__ping\", \"data\": {}}"),
+	    "{\"seq_id\": 48213, \"code\": 0, \"message\": \"success\", \"data\": {}, \"chunk_status\": \"continue\"}",
+	    "a ping, as the reference shows it");
+	is(told("{\"data\":{},\"action\":\"__ping\",\"seq_id\":\"0042\"}"),
+	    "{\"seq_id\": \"0042\", \"code\": 0, \"message\": \"success\", \"data\": {}, \"chunk_status\": "
+	    "\"continue\"}",
+	    "a seq_id that is a text comes back as it was");
+	like(told("{\"seq_id\": 123456789012345678901234567890, \"action\": \"__ping\", \"data\": {}}"),
+	    "^\\{\"seq_id\": 123456789012345678901234567890, \"code\": 0,", "and one of 100 bits");
+	like(told("{\"seq_id\": true, \"action\": \"__ping\", \"data\": {}, \"more\": [1]}"),
+	    "^\\{\"seq_id\": true, \"code\": 0,", "keys that are not known are passed over");
+	is(told("{\"action\": \"__ping\", \"data\": {}}"),
+	    "{\"seq_id\": -1, \"code\": 1, \"message\": \"ValidationError: 1 validation error for "
+	    "ActionRequest\\nseq_id\\n"
+	    "  Field required [type=missing, input_value={'action': '__ping', 'data': {}}, input_type=dict]\\n    For "
+	    "further information visit https://errors.pydantic.dev/2.13/v/missing\", \"data\": {}, \"chunk_status\": "
+	    "\"continue\"}",
+	    "without one it is -1");
+}
+
+static void
+test_ignored(void)
+{
+	static const char *const texts[] = { "{bad", "", "[]", "5", "null", "\"x\"", "{}",
+		"{\"seq_id\": 5, \"data\": {}}", "{\"code\":0,\"action\":\"__ping\",\"seq_id\":3}",
+		"{\"seq_id\": 3, \"code\": null, \"action\": \"box_exec\"}",
+		"{\"seq_id\": 3, \"action\": \"__ping\", \"data\": {}",
+		"{\"seq_id\": 3, \"action\": \"__ping\", \"data\": {}}}" };
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		ok(told(texts[i]) == NULL && fakews_asked(&act_ws) == NULL && act_ws.finished == 0, "%s: no answer",
+		    texts[i]);
+	like(told("{\"seq_id\": 6, \"action\": \"__ping\", \"data\": {}}"), "\"seq_id\": 6, \"code\": 0",
+	    "and life goes on");
+}
+
+static void
+test_invalid(void)
+{
+	static const struct {
+		const char *text, *why;
+	} rows[] = {
+		{ "{\"seq_id\": 5, \"action\": \"__ping\"}",
+		    "^ValidationError: 1 validation error for ActionRequest\ndata\n  Field req" },
+		{ "{\"seq_id\": 5, \"action\": \"__ping\", \"data\": []}",
+		    "\ndata\n  Input should be a valid dictionary \\[type=dict_type" },
+		{ "{\"seq_id\": 5, \"action\": 7, \"data\": {}}",
+		    "\naction\n  Input should be a valid string \\[type=string_type" },
+		{ "{\"seq_id\": \"x\", \"action\": 7}",
+		    "^ValidationError: 3 validation errors for ActionRequest\nseq_id\n" },
+		{ "{\"seq_id\": 5, \"action\": \"box_exec\", \"data\": {}, \"context\": 5}",
+		    "\ncontext.ActionContext\n  Input should be a valid dictionary" },
+		{ "{\"seq_id\": 5, \"action\": \"box_status\", \"data\": {}, \"context\": {\"instance_uuid\": \" \", "
+		  "\"workspace_uuid\": \"w\"}}",
+		    "\ncontext.ActionContext.instance_uuid\n  Value error, must not be empty" },
+		{ "{\"seq_id\": 5, \"action\": \"box_status\", \"data\": {}, \"context\": {\"instance_uuid\": \"i\"}}",
+		    "\ncontext.ActionContext.workspace_uuid\n  Field required" },
+		{ "{\"seq_id\": 5, \"action\": \"box_status\", \"data\": {}, \"context\": {\"instance_uuid\": \"i\", "
+		  "\"workspace_uuid\": \"w\", \"x\": 1}}",
+		    "\ncontext.ActionContext.x\n  Extra inputs are not permitted \\[type=extra_forbidden" },
+		{ "{\"seq_id\": 5, \"action\": \"box_status\", \"data\": {}, \"context\": {\"instance_uuid\": \"i\", "
+		  "\"workspace_uuid\": \"w\", "
+		  "\"placement_generation\": 0}}",
+		    "Value error, placement_generation must be greater than or equal to 1" },
+		{ "{\"seq_id\": 5, \"action\": \"box_status\", \"data\": {}, \"context\": {\"instance_uuid\": \"i\", "
+		  "\"workspace_uuid\": \"w\", "
+		  "\"runtime_revision\": 1}}",
+		    "context.InstallationBinding.installation_uuid\n  Field required" },
+		{ "{\"seq_id\": 5, \"action\": \"box_status\", \"data\": {}, \"context\": {\"instance_uuid\": "
+		  "\"i\\u0000\", \"workspace_uuid\": \"w\"}}",
+		    "must not have a NUL in it" },
+		{ "{\"seq_id\": 5, \"action\": \"__heartbeat\", \"data\": {}}",
+		    "^ValueError: Action __heartbeat not found$" },
+		{ "{\"seq_id\": 5, \"action\": \"\", \"data\": {}}", "^ValueError: Action  not found$" },
+		{ "{\"seq_id\": 5, \"action\": \"__ping\", \"data\": {\"a\": 1, \"a\": 2}}",
+		    "^ValueError: JSON has the key 'a' twice$" },
+		{ "{\"seq_id\": 5, \"action\": \"__ping\", \"data\": {\"a\": NaN}}",
+		    "^ValueError: JSON has no NaN and no Infinity$" },
+		{ "{\"action\": \"__ping\", \"data\": {\"a\": \"\\ud800\"}, \"seq_id\": 5}",
+		    "^ValueError: JSON has half a surrogate pair$" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const char *reply = told(rows[i].text);
+
+		like(act_message(reply), rows[i].why, "%.70s", rows[i].text);
+		ok(reply != NULL && strstr(reply, "\"code\": 1") != NULL, "is an error");
+	}
+}
+
+static void
+test_context(void)
+{
+	static const struct {
+		const char *text;
+		uint64_t    generation;
+	} rows[] = {
+		{ "{\"instance_uuid\": \" i \", \"workspace_uuid\": \"w\\u3000\", \"placement_generation\": \"2\"}",
+		    2 },
+		{ "{\"instance_uuid\": \"i\", \"workspace_uuid\": \"w\", \"placement_generation\": 2.0}", 2 },
+		{ "{\"instance_uuid\": \"i\", \"workspace_uuid\": \"w\", \"placement_generation\": true}", 1 },
+		{ "{\"instance_uuid\": \"i\", \"workspace_uuid\": \"w\"}", 1 },
+		{ "{\"instance_uuid\": \"i\", \"workspace_uuid\": \"w\", \"installation_uuid\": null}", 1 },
+		{ "{\"instance_uuid\": \"i\", \"workspace_uuid\": \"w\", \"installation_uuid\": \"x\", "
+		  "\"runtime_revision\": 3, "
+		  "\"artifact_digest\": \"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\"}",
+		    1 },
+	};
+	char text[600];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		snprintf(text, sizeof(text),
+		    "{\"seq_id\": 7, \"action\": \"box_get_sessions\", \"data\": {}, \"context\": %s}", rows[i].text);
+		fakews_text(&act_ws, text);
+		const struct fake_ask     *a = fakews_asked(&act_ws);
+		const struct msg_box_list *b = a != NULL ? a->msg.body : NULL;
+		ok(b != NULL && b->context.generation == rows[i].generation && strcmp(b->context.instance, "i") == 0 &&
+			strcmp(b->context.workspace, "w") == 0,
+		    "context %zu", i);
+	}
+	fakews_text(&act_ws, "{\"seq_id\": 7, \"action\": \"box_get_sessions\", \"data\": {}, \"context\": null}");
+	const struct msg_box_list *b = fakews_asked(&act_ws)->msg.body;
+	ok(b->context.generation == 0 && *b->context.instance == '\0', "without one the supervisor decides");
+}
+
+/* Its own connection: what waits there is not taken away by the others. */
+static void
+test_budget(void)
+{
+	char        text[120];
+	const char *status = "{\"seq_id\": %d, \"action\": \"box_status\", \"data\": {}, \"context\": " CONTEXT "}";
+
+	for (int i = 0; i < 128; i++) {
+		snprintf(text, sizeof(text), "{\"seq_id\": %d, \"action\": \"box_shutdown\", \"data\": {}}", i);
+		fakews_textn(&act_ws, text, strlen(text));
+	}
+	ok(act_ws.nasks == 128 && act_ws.nsent == 0, "128 actions wait");
+	char full[300];
+	snprintf(full, sizeof(full), status, 500);
+	fakews_textn(&act_ws, full, strlen(full));
+	is(fakews_sent(&act_ws),
+	    "{\"seq_id\": 500, \"code\": 1, \"message\": \"Runtime connection is busy (max 128 concurrent actions)\", "
+	    "\"data\": {}, \"chunk_status\": \"continue\"}",
+	    "the next is told so");
+	snprintf(text, sizeof(text), "{\"seq_id\": 501, \"action\": \"__ping\", \"data\": {}}");
+	fakews_textn(&act_ws, text, strlen(text));
+	ok(act_ws.nsent == 0 && act_ws.nasks == 129, "a ping is asked all the same");
+	fakews_answer(&act_ws, &act_ws.asks[128], &done);
+	like(fakews_sent(&act_ws), "\"seq_id\": 501, \"code\": 0", "and answered");
+	fakews_answer(&act_ws, &act_ws.asks[64], &done);
+	like(fakews_sent(&act_ws), "\"seq_id\": 64, \"code\": 0", "answers come in any order");
+	fakews_answer(&act_ws, &act_ws.asks[64], &done);
+	ok(fakews_sent(&act_ws) == NULL, "and once");
+	fakews_textn(&act_ws, full, strlen(full));
+	ok(act_ws.nsent == 0, "one may go again");
+}
+
+static void
+test_pings(void)
+{
+	static const char ping[] = "{\"seq_id\": 1, \"action\": \"__ping\", \"data\": {}}";
+
+	for (int i = 0; i < 1024; i++)
+		fakews_textn(&act_ws, ping, sizeof(ping) - 1);
+	ok(act_ws.holds == 1, "who pings a thousand times without waiting is not read");
+	for (int i = 0; i < 600; i++)
+		fakews_answer(&act_ws, &act_ws.asks[i], &done);
+	ok(act_ws.holds == 0, "until most are answered");
+}
+
+static void
+test_errors(void)
+{
+	act_say("box_status", "{}");
+	fakews_fail(&act_ws, fakews_asked(&act_ws), E_DENIED, "Stale Box placement generation");
+	is(fakews_sent(&act_ws), FAILURE("PermissionError: Stale Box placement generation"),
+	    "an error of the supervisor");
+	act_say("box_status", "{}");
+	fakews_fail(&act_ws, fakews_asked(&act_ws), E_CAPACITY, "\"\xff\"\n");
+	is(fakews_sent(&act_ws), FAILURE("BoxCapacityExceededError: \\\"\xef\xbf\xbd\\\"\\n"), "is always UTF-8");
+	act_ws.refuse = true;
+	act_say("box_status", "{}");
+	is(fakews_sent(&act_ws), FAILURE("BoxError: boxd does not keep up"), "what cannot be asked is told");
+	act_ws.refuse = false;
+
+	char *data = malloc(6000);
+	strcpy(data, "{\"session_id\": \"");
+	memset(data + strlen(data), 'x', 5000);
+	strcpy(data + 16 + 5000 - 1, "\"}");
+	const char *text = act_refusal("box_get_session", data);
+	cmp_ok(strlen(text), "==", 4151, "the text of an id of 5000 characters has 4151");
+	like(text, "^BoxSessionNotFoundError: session xxx.*x\\.\\.\\. \\[protocol error truncated\\]$", "and says so");
+	free(data);
+}
+
+static void
+test_binary(void)
+{
+	act_ws.ops->on_binary(act_ws.guest);
+	cmp_ok(act_ws.finished, "==", WS_NORMAL, "a BINARY message ends the connection");
+}
+
+static void
+alone(void (*test)(void))
+{
+	act_open();
+	test();
+	act_close();
+}
+
+int
+main(void)
+{
+	plan(NO_PLAN);
+	alone(test_seq);
+	alone(test_ignored);
+	alone(test_invalid);
+	alone(test_context);
+	alone(test_budget);
+	alone(test_pings);
+	alone(test_errors);
+	alone(test_binary);
+	done_testing();
+}

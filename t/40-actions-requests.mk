@@ -1,0 +1,2 @@
+40-actions-requests_EXTRA := $(ACTIONS_EXTRA)
+40-actions-requests_LIBS := $(ACTIONS_LIBS)
