@@ -487,6 +487,7 @@ FLAG(set_force, force)
 FLAG(set_quiet, quiet)
 FLAG(set_names_only, names_only)
 FLAG(set_attack, attack)
+FLAG(set_new_token, new_token)
 
 /* ---- the tables ---- */
 
@@ -555,6 +556,10 @@ const struct opt ps_options[] = { { 0, "names", NULL, NULL, set_names_only }, /*
 const struct opt doctor_options[] = {
 	{ 0, "attack", NULL, "attack throw-away sessions of the running boxd, and tell what held", set_attack },
 	END_OF_TABLE
+};
+
+const struct opt token_options[] = {
+	{ 0, "new", NULL, "make another first; clients need it from then on", set_new_token }, END_OF_TABLE
 };
 
 /* ---- the whole ---- */

@@ -62,6 +62,7 @@ int cmd_cp(const struct args *);
 int cmd_files(const struct args *);
 int cmd_rm(const struct args *);
 int cmd_doctor(const struct args *);
+int cmd_token(const struct args *);
 int cmd_call(const struct args *);
 int cmd_help(const struct args *);
 int cmd_version(const struct args *);

@@ -267,7 +267,7 @@ raise_nofile(void)
 }
 
 static int
-house_open(struct house *h, struct dirs *d, struct err *e)
+house_open(struct house *h, struct dirs *d, struct door_start *door, struct err *e)
 {
 	h->mountrules = mountrules_open(h->config, d, e);
 	if (h->mountrules == NULL)
@@ -277,11 +277,16 @@ house_open(struct house *h, struct dirs *d, struct err *e)
 		return -1;
 	if ((h->asks = asks_open(e)) == NULL || (h->store = store_open(h, e)) == NULL ||
 	    (h->tenancy = tenancy_open(h, e)) == NULL || (h->admission = admission_open(h, e)) == NULL ||
-	    (h->langbot = langbot_open(h, e)) == NULL || (h->door = door_open(h, e)) == NULL)
+	    (h->langbot = langbot_open(h, e)) == NULL)
 		return -1;
 	int listener = dirs_listen(d, h->config->socket_group, e);
 	if (listener == -1)
 		return -1;
+	h->door = door_open(h, door, e);
+	if (h->door == NULL) {
+		close(listener);
+		return -1;
+	}
 	h->gateway = gateway_open(h, listener, e);
 	if (h->gateway == NULL)
 		return -1;
@@ -297,12 +302,12 @@ house_close(struct house *h)
 	gateway_close(&h->gateway);
 	spares_close(&h->spares);
 	registry_close(&h->registry);
-	door_close(&h->door);
 	langbot_close(&h->langbot);
 	admission_close(&h->admission);
 	tenancy_close(&h->tenancy);
 	store_close(&h->store);
 	asks_close(&h->asks);
+	door_close(&h->door);
 	mountrules_close(&h->mountrules);
 }
 
@@ -326,11 +331,11 @@ await_children(void)
 }
 
 static int
-run(struct house *h, struct dirs *d, bool *exec_anew, struct err *e)
+run(struct house *h, struct dirs *d, struct door_start *door, bool *exec_anew, struct err *e)
 {
 	struct control c;
 
-	if (house_open(h, d, e) == -1)
+	if (house_open(h, d, door, e) == -1)
 		return -1;
 	control_open(&c, h);
 	notify_open(h->loop);
@@ -355,6 +360,7 @@ main(int argc, char **argv)
 {
 	static struct config config; /* large */
 	struct options       o = { 0 };
+	struct door_start    door;
 	struct dirs          dirs;
 	struct machine       machine;
 	struct err           e = { 0 };
@@ -363,15 +369,19 @@ main(int argc, char **argv)
 
 	log_init("boxd", LOG_INFO);
 	parse_options(argc, argv, &o);
-	if (load_config(&config, &o, &e) == -1 || check_policy(&config, &e) == -1) {
+	if (sodium_init() == -1)
+		return fail(&(struct err){ .text = "libsodium does not start" }, 1);
+	/* the door before all that starts a process: it takes the token out of the environment */
+	if (load_config(&config, &o, &e) == -1 || door_prepare(&door, &config, &e) == -1 ||
+	    check_policy(&config, &e) == -1) {
 		fprintf(stderr, "boxd: %s\n", e.text);
 		return EXIT_CONFIG;
 	}
-	if (o.check)
+	if (o.check) {
+		door_start_clear(&door);
 		return puts("boxd: the configuration is good") < 0;
+	}
 	log_init("boxd", config.log_level);
-	if (sodium_init() == -1)
-		return fail(&(struct err){ .text = "libsodium does not start" }, 1);
 	signal(SIGPIPE, SIG_IGN);
 	umask(022);
 	raise_nofile();
@@ -394,9 +404,11 @@ main(int argc, char **argv)
 		.started = ev_time(),
 		.next_id = (uint64_t)(ev_time() * 1e6),
 	};
-	int status = run(&h, &dirs, &exec_anew, &e);
+	int status = run(&h, &dirs, &door, &exec_anew, &e);
 	if (status == -1)
 		status = fail(&e, 1);
+	if (exec_anew)
+		door_hand_over(h.door);
 	house_close(&h);
 	if (exec_anew) {
 		execv(self, argv);

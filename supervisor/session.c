@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ask.h"
 #include "gateway.h"
 #include "machine.h"
 
@@ -383,7 +384,8 @@ session_conn_gone(struct session *s, uint64_t conn)
 	struct err      e = { 0 };
 
 	TAILQ_FOREACH (r, &s->pending, next) {
-		if (r->conn == 0 || (conn != 0 && r->conn != conn))
+		/* boxd's own requests are not a client's: their answer is wanted whoever leaves */
+		if (r->conn == 0 || (conn != 0 ? r->conn != conn : r->conn == CONN_OWN))
 			continue;
 		r->conn = 0;
 		if (r->streamed && s->child != NULL && r->held.bytes.len == 0)

@@ -401,7 +401,7 @@ start_daemon(const char *build)
 	snprintf(log, sizeof(log), "%s/log", dir);
 	snprintf(socket, sizeof(socket), "%s/boxd.sock", run);
 	FILE *f = fopen(conf, "we");
-	if (f == NULL || fprintf(f, "max_sessions = %d\nlog_level = warn\n", IDLE + 50) < 0 || fclose(f) != 0)
+	if (f == NULL || fprintf(f, "max_sessions = %d\nlog_level = warn\nlisten = none\n", IDLE + 50) < 0 || fclose(f) != 0)
 		die("write %s: %s", conf, strerror(errno));
 	posix_spawn_file_actions_init(&files);
 	posix_spawn_file_actions_addopen(&files, 2, log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
