@@ -92,8 +92,8 @@ forget_conn(struct gateway *g, uint64_t conn)
 	else
 		identity_forget(g->clients, conn);
 	door_conn_gone(g->house->door, conn);
-	langbot_conn_gone(g->house->langbot, conn);
 	registry_conn_gone(g->house->registry, conn);
+	langbot_conn_gone(g->house->langbot, conn);
 }
 
 static void
@@ -152,10 +152,10 @@ start(struct gateway *g, struct err *e)
 	msg_defaults(MSG_GATEWAY_START, &s);
 	s.listener = g->listener;
 	door_tell_gateway(g->house->door, &s);
-	s.max_rpc_file_bytes = langbot_limits(g->house->langbot)->max_rpc_file_bytes;
 	s.max_connections = g->house->config->max_connections;
 	s.uid = g->house->config->gateway_uid;
 	s.chroot = g->house->machine->root ? g->house->dirs->empty : "";
+	s.max_rpc_file_bytes = langbot_limits(g->house->langbot)->max_rpc_file_bytes;
 	s.next_conn = (++g->starts << CONNS_PER_GATEWAY_BITS) + 1;
 	/* what a gateway forwards is a client's or its own */
 	g->child = child_spawn(g->house->loop, g->program, FROM_GATEWAY | FROM_CLIENT, &ops, g, e);
@@ -246,6 +246,15 @@ gateway_notice(struct gateway *g, enum msg_type t, uint64_t conn, const void *bo
 
 	if (g->child != NULL && conn != 0 && conn != CONN_OWN)
 		sent(g, link_send(child_link(g->child), t, 0, conn, body, &e), &e);
+}
+
+void
+gateway_tell(struct gateway *g, enum msg_type t, const void *body)
+{
+	struct err e = { 0 };
+
+	if (g->child != NULL)
+		sent(g, link_send(child_link(g->child), t, 0, 0, body, &e), &e);
 }
 
 void

@@ -17,6 +17,10 @@ void            gateway_close(struct gateway **);
 void gateway_reply(struct gateway *, enum msg_type, uint64_t conn, uint64_t id, const void *body);
 void gateway_fail(struct gateway *, uint64_t conn, uint64_t id, const struct err *);
 void gateway_notice(struct gateway *, enum msg_type, uint64_t conn, const void *body);
+
+/* To the gateway itself.  The next one is told by its GATEWAY_START. */
+void gateway_tell(struct gateway *, enum msg_type, const void *body);
+
 void gateway_send(struct gateway *, struct packet *);
 
 /* Who a connection is; NULL when it is gone. */

@@ -29,7 +29,11 @@ const char *langbot_backend(const struct langbot *);
 const struct msg_box_limits  *langbot_limits(const struct langbot *);
 const struct msg_store_ready *langbot_paths(const struct langbot *);
 
-/* Sessions and running managed processes of this context's generation. */
-size_t langbot_sessions(struct langbot *, const struct msg_context *);
+/* Sessions of this context's generation, and managed processes that run in them; NULL: in all of LangBot's. */
+size_t   langbot_sessions(struct langbot *, const struct msg_context *);
+uint64_t langbot_processes(struct langbot *, const struct msg_context *);
+
+/* What the worker of a session of LangBot's is told besides: its roots, how long ended processes are known. */
+void langbot_fill_start(const struct langbot *, const char *session, struct msg_worker_start *);
 
 #endif

@@ -97,42 +97,72 @@ request_drop(struct requests *all, struct request *r)
 	free(r);
 }
 
+/*
+ * Answers to boxd's own requests are acted upon at once, also by asking the same session again: so what is answered
+ * has left its list before.
+ */
 void
 request_reply(struct requests *all, struct request *r, struct gateway *g, enum msg_type result, const void *body)
 {
-	gateway_reply(g, result, r->conn, r->id, body);
+	uint64_t conn = r->conn, id = r->id;
+
 	request_drop(all, r);
+	gateway_reply(g, result, conn, id, body);
 }
 
 void
 request_fail(struct requests *all, struct request *r, struct gateway *g, const struct err *why)
 {
-	gateway_fail(g, r->conn, r->id, why);
+	uint64_t conn = r->conn, id = r->id;
+
 	request_drop(all, r);
+	gateway_fail(g, conn, id, why);
+}
+
+static void
+move(struct requests *from, struct request *r, struct requests *to)
+{
+	TAILQ_REMOVE(from, r, next);
+	TAILQ_INSERT_TAIL(to, r, next);
+}
+
+static void
+take_all(struct requests *all, enum msg_type t, struct requests *taken)
+{
+	struct request *r = TAILQ_FIRST(all), *next;
+
+	TAILQ_INIT(taken);
+	for (; r != NULL; r = next) {
+		next = TAILQ_NEXT(r, next);
+		if (r->type == t)
+			move(all, r, taken);
+	}
 }
 
 void
 requests_reply_all(struct requests *all, enum msg_type t, struct gateway *g, enum msg_type result, const void *body)
 {
-	struct request *r = TAILQ_FIRST(all), *next;
+	struct requests taken;
 
-	for (; r != NULL; r = next) {
-		next = TAILQ_NEXT(r, next);
-		if (r->type == t)
-			request_reply(all, r, g, result, body);
-	}
+	take_all(all, t, &taken);
+	while (!TAILQ_EMPTY(&taken))
+		request_reply(&taken, TAILQ_FIRST(&taken), g, result, body);
+}
+
+static void
+fail_taken(struct requests *taken, struct gateway *g, const struct err *why)
+{
+	while (!TAILQ_EMPTY(taken))
+		request_fail(taken, TAILQ_FIRST(taken), g, why);
 }
 
 void
 requests_fail_all(struct requests *all, enum msg_type t, struct gateway *g, const struct err *why)
 {
-	struct request *r = TAILQ_FIRST(all), *next;
+	struct requests taken;
 
-	for (; r != NULL; r = next) {
-		next = TAILQ_NEXT(r, next);
-		if (r->type == t)
-			request_fail(all, r, g, why);
-	}
+	take_all(all, t, &taken);
+	fail_taken(&taken, g, why);
 }
 
 void
@@ -150,13 +180,15 @@ requests_drop_deaf(struct requests *all)
 static void
 fail_forwarded(struct requests *all, bool held_too, struct gateway *g, const struct err *why)
 {
+	struct requests taken = TAILQ_HEAD_INITIALIZER(taken);
 	struct request *r = TAILQ_FIRST(all), *next;
 
 	for (; r != NULL; r = next) {
 		next = TAILQ_NEXT(r, next);
 		if (is_forwarded(r) && (held_too || (r->held.bytes.len == 0 && r->attachment == NULL)))
-			request_fail(all, r, g, why);
+			move(all, r, &taken);
 	}
+	fail_taken(&taken, g, why);
 }
 
 void

@@ -62,6 +62,8 @@ on_create(struct house *h, const struct msg *m, struct err *e)
 		return -1;
 	}
 	registry_add(h->registry, s);
+	if (spec.network == NETWORK_ON)
+		log_warn("session=%lu name=%s asked for network: on, and has loopback only", session_info(s).id, name);
 	return 0;
 }
 

@@ -192,6 +192,12 @@ session_is_made_anew(const struct session *s)
 	return s->anew;
 }
 
+bool
+session_is_closing(const struct session *s)
+{
+	return s->state == STATE_CLOSING;
+}
+
 /* The delete came after the create, so nothing shall be there in the end. */
 static void
 fail_anew(struct session *s)
@@ -215,7 +221,10 @@ on_process_start(struct session *s, const struct msg *m, struct err *e)
 	struct msg               changed = *m;
 	struct house            *h = s->house;
 
-	start.capacity = h->processes + h->starting >= h->config->max_processes ? h->config->max_processes : 0;
+	if (m->conn != CONN_OWN)
+		start.capacity = 0; /* ours to say */
+	if (h->processes + h->starting >= h->config->max_processes)
+		start.capacity = h->config->max_processes;
 	changed.body = &start;
 	if (on_forward(s, &changed, e) == -1)
 		return -1;
@@ -384,8 +393,7 @@ session_conn_gone(struct session *s, uint64_t conn)
 	struct err      e = { 0 };
 
 	TAILQ_FOREACH (r, &s->pending, next) {
-		/* boxd's own requests are not a client's: their answer is wanted whoever leaves */
-		if (r->conn == 0 || (conn != 0 ? r->conn != conn : r->conn == CONN_OWN))
+		if (r->conn == 0 || r->conn == CONN_OWN || (conn != 0 && r->conn != conn))
 			continue;
 		r->conn = 0;
 		if (r->streamed && s->child != NULL && r->held.bytes.len == 0)

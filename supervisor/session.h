@@ -53,6 +53,7 @@ int session_deliver(struct session *, const struct msg *, struct err *);
  */
 int  session_make_anew(struct session *, const struct msg *m, struct err *);
 bool session_is_made_anew(const struct session *);
+bool session_is_closing(const struct session *);
 
 /* End it; why is for the log and for those who wait. */
 void session_close(struct session *, const char *why);

@@ -10,6 +10,7 @@
 #include "dirs.h"
 #include "fd.h"
 #include "gateway.h"
+#include "langbot.h"
 #include "log.h"
 #include "machine.h"
 #include "mountrules.h"
@@ -134,6 +135,7 @@ fill_start(const struct session *s, enum work work, struct msg_worker_start *sta
 		start->files = m->files;
 	start->process_retention_sec = s->house->config->process_retention_sec;
 	start->process_retained = s->house->config->process_retained;
+	langbot_fill_start(s->house->langbot, s->name, start);
 	if (work == WORK_BUILD) {
 		start->templates = s->house->dirs->templates;
 		start->skeleton = m->skeleton.dir;
@@ -238,35 +240,33 @@ create_anew(struct house *h, struct request *r)
 	msg_clear(&m);
 }
 
-/* Nothing of it is left, or nothing more can be done: tell those who wait, and go. */
+/*
+ * Nothing of it is left, or nothing more can be done: go, and tell those who wait.  In this order, for who is told may
+ * ask for a session of that name at once.
+ */
 static void
 finish(struct session *s, uint64_t killed)
 {
-	struct msg_deleted deleted = { .session = s->name, .killed = killed };
+	char               name[LIM_NAME + 1];
+	struct msg_deleted deleted = { .session = name, .killed = killed };
 	struct house      *h = s->house;
-	struct requests    anew = TAILQ_HEAD_INITIALIZER(anew);
-	struct request    *r, *next;
+	struct requests    left = TAILQ_HEAD_INITIALIZER(left);
+	struct request    *r;
 
+	snprintf(name, sizeof(name), "%s", s->name);
 	session_remove_dir(s);
 	session_set_processes(s, 0);
 	log_at(s->spare ? LOG_DEBUG : LOG_INFO, "session=%lu name=%s gone killed=%lu reason=\"%s\"", s->id, s->name,
 	    killed, s->why);
-	requests_reply_all(&s->pending, MSG_DELETE, s->house->gateway, MSG_DELETED, &deleted);
-	for (r = TAILQ_FIRST(&s->pending); r != NULL; r = next) { /* replies that waited for this */
-		next = TAILQ_NEXT(r, next);
-		if (r->anew) {
-			TAILQ_REMOVE(&s->pending, r, next);
-			TAILQ_INSERT_TAIL(&anew, r, next);
-			continue;
-		}
-		if (r->conn != 0)
-			gateway_send(s->house->gateway, &r->held);
-		request_drop(&s->pending, r);
-	}
+	TAILQ_CONCAT(&left, &s->pending, next);
 	registry_remove(h->registry, s); /* frees s */
-	while ((r = TAILQ_FIRST(&anew)) != NULL) {
-		create_anew(h, r);
-		request_drop(&anew, r);
+	requests_reply_all(&left, MSG_DELETE, h->gateway, MSG_DELETED, &deleted);
+	while ((r = TAILQ_FIRST(&left)) != NULL) {
+		if (r->anew)
+			create_anew(h, r);
+		else if (r->conn != 0) /* a reply that waited for this */
+			gateway_send(h->gateway, &r->held);
+		request_drop(&left, r);
 	}
 }
 
@@ -289,8 +289,8 @@ session_fail(struct session *s, const struct err *why)
 	if (s->state == STATE_CLOSING)
 		return;
 	snprintf(s->why, sizeof(s->why), "%s", why->text);
+	s->state = STATE_CLOSING; /* from here on it takes no more work: who is told may ask again */
 	fail_work(s, why);
-	s->state = STATE_CLOSING;
 	s->restart = (struct restart){ 0 };
 	ev_timer_stop(s->house->loop, &s->idle);
 	ev_timer_stop(s->house->loop, &s->again);

@@ -25,8 +25,20 @@ const char *tenancy_logical(const struct msg_context *, const char *physical);
 /* Is it of this workspace, in whichever generation? */
 bool tenancy_owns(const struct msg_context *, const char *physical);
 
+/* Is it of any workspace?  Other sessions are those of native clients. */
+bool tenancy_is_ours(const char *physical);
+
 /* 0 the current one, 1 it has become that now, -1 stale, or no room. */
 int  tenancy_observe(struct tenancy *, const struct msg_context *, struct err *);
 bool tenancy_is_current(const struct tenancy *, const struct msg_context *);
+
+/* What every refusal of an old placement says. */
+int tenancy_stale(struct err *);
+
+/* Who is told, from within tenancy_observe, that a workspace has another generation now. */
+void tenancy_on_advance(struct tenancy *, void (*fn)(void *arg, const struct msg_context *), void *arg);
+
+/* So many workspaces are known, at most. */
+void tenancy_set_room(struct tenancy *, size_t workspaces);
 
 #endif

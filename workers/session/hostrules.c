@@ -3,6 +3,7 @@
  * as well, so a path is refused when it is, is below, or contains a blocked one.  The
  * operator's mounts.allow is a ceiling; blocks win over it, but for those that exist
  * to protect the careless: there an entry strictly below the block opens that entry.
+ * Roots that LangBot configured are a second ceiling, for its own sessions.
  */
 #include "hostrules.h"
 
@@ -70,13 +71,19 @@ refuse(const struct hostpath_ask *ask, const char *real, const struct msg_path_r
 	    path_within(real, r->path) ? "is below" : "contains", r->path, is, remedy, open);
 }
 
+static bool
+is_ceiling(enum mount_rule r)
+{
+	return r == RULE_ALLOW || r == RULE_ROOT;
+}
+
 static int
 check_blocks(const struct hostpath_ask *ask, const char *real, const struct msg_worker_start *w, struct err *e)
 {
 	for (size_t i = 0; i < w->rules.n; i++) {
 		const struct msg_path_rule *r = &w->rules.v[i];
 
-		if (r->rule == RULE_ALLOW || (kinds[r->rule].when_writable && !ask->writable))
+		if (is_ceiling(r->rule) || (kinds[r->rule].when_writable && !ask->writable))
 			continue;
 		if (!path_within(real, r->path) && !path_within(r->path, real))
 			continue;
@@ -87,39 +94,48 @@ check_blocks(const struct hostpath_ask *ask, const char *real, const struct msg_
 	return 0;
 }
 
-/* mounts.allow, as far as it fits into a sentence. */
+/* The paths of a ceiling, as far as they fit into a sentence. */
 static const char *
-ceiling(const struct msg_worker_start *w)
+ceiling(const struct msg_worker_start *w, enum mount_rule which)
 {
 	static char text[400];
 	size_t      n = 0;
 
 	*text = '\0';
 	for (size_t i = 0; i < w->rules.n && n < sizeof(text); i++)
-		if (w->rules.v[i].rule == RULE_ALLOW)
+		if (w->rules.v[i].rule == which)
 			n += (size_t)snprintf(
 			    text + n, sizeof(text) - n, "%s%s", n > 0 ? ", " : "", w->rules.v[i].path);
 	return text;
 }
 
-static int
-check_ceiling(const struct hostpath_ask *ask, const char *real, const struct msg_worker_start *w, struct err *e)
+static bool
+is_under(const char *real, const struct msg_worker_start *w, enum mount_rule which)
 {
 	bool any = false;
 
 	for (size_t i = 0; i < w->rules.n; i++) {
-		if (w->rules.v[i].rule != RULE_ALLOW)
+		if (w->rules.v[i].rule != which)
 			continue;
 		if (path_within(real, w->rules.v[i].path))
-			return 0;
+			return true;
 		any = true;
 	}
-	if (!any)
-		return 0;
-	return err_set(e, E_INVALID,
-	    "%s: %.350s is outside of mounts.allow (%s); choose a directory below one of these, "
-	    "or let the operator add it to mounts.allow in boxd.conf",
-	    ask->field, named(ask->path, real), ceiling(w));
+	return !any;
+}
+
+static int
+check_ceilings(const struct hostpath_ask *ask, const char *real, const struct msg_worker_start *w, struct err *e)
+{
+	if (!is_under(real, w, RULE_ALLOW))
+		return err_set(e, E_INVALID,
+		    "%s: %.350s is outside of mounts.allow (%s); choose a directory below one of these, "
+		    "or let the operator add it to mounts.allow in boxd.conf",
+		    ask->field, named(ask->path, real), ceiling(w, RULE_ALLOW));
+	if (!is_under(real, w, RULE_ROOT))
+		return err_set(e, E_INVALID, "%s: %.350s is outside of LangBot's allowed_mount_roots (%s)", ask->field,
+		    named(ask->path, real), ceiling(w, RULE_ROOT));
+	return 0;
 }
 
 /* ---- container engines ------------------------------------------------------------ */
@@ -175,7 +191,7 @@ hostrules_check(const struct hostpath_ask *ask, const char *real, const struct m
 {
 	if (rules->rules.n == 0)
 		return err_set(e, E_DENIED, "%s: no rules for host paths have come", ask->field);
-	if (check_blocks(ask, real, rules, e) == -1 || check_ceiling(ask, real, rules, e) == -1)
+	if (check_blocks(ask, real, rules, e) == -1 || check_ceilings(ask, real, rules, e) == -1)
 		return -1;
 	return check_engines(ask, real, e);
 }

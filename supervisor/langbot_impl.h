@@ -1,0 +1,184 @@
+/*
+ * What the files langbot_*.c share.  An action is one request of LangBot's on its way through the house: it asks
+ * sessions and the store one question after the other, and ends in one reply.  It may be cancelled at any time;
+ * then the answer to its question, should it still come, finds nobody.
+ */
+#ifndef SUPERVISOR_LANGBOT_IMPL_H
+#define SUPERVISOR_LANGBOT_IMPL_H
+
+#include <sys/queue.h>
+
+#include "admission.h"
+#include "kept.h"
+#include "langbot.h"
+#include "session.h"
+#include "tenancy.h"
+
+struct action;
+struct journal;
+
+/* The next step of an action: with the answer to what it asked, or with NULL when it only waited. */
+typedef void step_fn(struct action *, const struct msg *reply);
+
+/* A question, or a wait. */
+struct call {
+	LIST_ENTRY(call) next;
+	struct action *action; /* NULL: cancelled */
+	step_fn       *fn;
+	uint64_t       id; /* of a request that can be dropped, or 0 */
+	bool           of_store;
+	bool           inside;   /* being asked just now */
+	bool           answered; /* while it was */
+};
+
+/* What a create or an exec gathers on its way to a session. */
+struct making {
+	struct msg_box_spec   spec;       /* borrows from the request */
+	struct msg_spec       native;     /* the same, in boxd's words */
+	struct msg_mount      skill;      /* of an admitted one */
+	char                 *workspace;  /* owned; of an admitted one */
+	char                 *skill_root; /* owned */
+	step_fn              *then;       /* when the session stands: the answer to CREATE */
+	bool                  host_made;  /* the store has seen to host_path */
+	bool                  again;      /* the sandbox was dead, this is the second try */
+	struct msg_box_result result;     /* kept while a session goes; borrows from the next */
+	struct kept           result_kept;
+};
+
+struct action {
+	TAILQ_ENTRY(action) next;
+	struct langbot    *langbot;
+	enum msg_type      type;
+	uint64_t           conn, id; /* conn 0: nobody waits any more */
+	const void        *body;     /* of its request; borrows from the next */
+	struct kept        kept;
+	struct msg_context context;            /* borrows from the body */
+	char               name[LIM_NAME + 1]; /* of the session it is about; empty: none yet */
+	struct call       *call;               /* what it waits for, or NULL */
+	struct making     *making;             /* owned; create and exec */
+	struct processes  *processes;          /* owned; of a get */
+};
+
+TAILQ_HEAD(actions, action);
+
+struct sweep;
+
+struct langbot {
+	struct house  *house;
+	struct actions actions;    /* owned */
+	LIST_HEAD(, call) calls;   /* owned; all that is unanswered, of cancelled ones too */
+	LIST_HEAD(, sweep) sweeps; /* owned */
+	unsigned               shutting_down;
+	struct journal        *journal; /* owned */
+	struct msg_box_init    init;    /* all that LangBot has configured; borrows from the next */
+	struct kept            init_kept;
+	bool                   configuring; /* a box_init is with the store */
+	struct msg_store_ready paths;       /* borrows from the next */
+	struct kept            paths_kept;
+};
+
+/* ---- langbot_action.c ---- */
+
+/* NULL and why; what m borrows is copied. */
+struct action *action_open(struct langbot *, const struct msg *m, struct err *);
+
+/* Each of these is the last that is done with it. */
+void action_reply(struct action *, enum msg_type, const void *body);
+void action_fail(struct action *, const struct err *);
+void action_done(struct action *);
+void action_free(struct action *);
+
+/* Ask a session, or the store.  A refusal is an answer, too. */
+void action_ask(struct action *, enum msg_type, const void *body, step_fn *);
+void action_ask_store(struct action *, enum msg_type, const void *body, step_fn *);
+
+/* For everything else that calls back: pass the call to call_answer or call_over, then tell that it was passed. */
+struct call *action_wait(struct action *, step_fn *);
+void         call_answer(void *call, const struct msg *reply);
+void         call_over(void *call);
+void         call_passed(struct call *);
+
+/* The session's name as its workspace sees it. */
+const char *action_logical(const struct action *);
+
+/* The session it names; -1 and upstream's text when that cannot be. */
+int action_name(struct action *, const char *logical, struct err *);
+
+/* It stands, or is about to: NULL and upstream's text when it is not there, or is closing. */
+struct session *action_session(const struct action *, struct err *);
+
+/* ---- langbot_sweep.c ---- */
+
+/* End all sessions of LangBot's that want() says; fn when the last is gone, perhaps at once. */
+void langbot_sweep(
+    struct langbot *, bool (*want)(const char *name, const void *), const void *, void (*fn)(void *), void *arg);
+void sweeps_close(struct langbot *);
+
+/* Then go on. */
+void action_retire_others(struct action *, step_fn *);
+void action_end_session(struct action *, step_fn *);
+
+void on_box_shutdown(struct action *);
+
+/* ---- langbot_make.c, langbot_exec.c ---- */
+
+/* Make or reuse the session of this spec. */
+void making_start(struct action *, const struct msg_box_spec *, step_fn *then);
+void making_free(struct making *);
+/* Once more from the beginning. */
+void making_again(struct action *);
+
+void on_box_create(struct action *);
+void on_box_exec(struct action *);
+
+/* ---- langbot_spec.c ---- */
+
+void spec_from_box(struct msg_spec *, const struct msg_box_spec *);
+
+/* The first field that differs, as upstream tells it. */
+int spec_compare(const char *logical, const struct msg_spec *have, const struct msg_spec *want, struct err *);
+
+/* What LangBot does not know is as it is. */
+void spec_adopt(struct msg_spec *, const struct msg_spec *have);
+
+/* Are its host paths under the roots that LangBot configured? */
+int  spec_check_roots(const struct langbot *, const struct msg_spec *, struct err *);
+bool roots_in_force(const struct langbot *);
+
+/* Of a host_path that lies below the default workspace, the part below; else NULL. */
+const char *spec_below_workspace(const struct langbot *, const struct msg_spec *);
+
+/* ---- langbot_info.c ---- */
+
+struct msg_box_session box_session(const struct langbot *, const struct session *, const char *logical, char id[32]);
+
+/* All of LangBot's, starting and closing ones included. */
+size_t langbot_count_all(struct langbot *);
+
+void on_box_get(struct action *);
+void on_box_list(struct action *);
+void on_box_delete(struct action *);
+void on_box_status(struct action *);
+void on_box_health(struct action *);
+void on_box_backend_info(struct action *);
+
+/* ---- langbot_process.c ---- */
+
+struct msg_box_process box_process(const char *logical, const struct msg_process_info *);
+void                   processes_free(struct processes *);
+
+void on_box_process_start(struct action *);
+void on_box_process_get(struct action *);
+void on_box_process_stop(struct action *);
+
+/* ---- langbot_store.c ---- */
+
+void on_skill_action(struct action *);
+void on_box_verify_workspace(struct action *);
+
+/* ---- langbot_init.c ---- */
+
+int  langbot_restore(struct langbot *, struct err *);
+void on_box_init(struct action *);
+
+#endif

@@ -1,0 +1,231 @@
+/* LangBot's spec in boxd's words: what is the same, what is told of a difference, and which host paths are LangBot's. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "langbot_impl.h"
+#include "path.h"
+
+void
+spec_from_box(struct msg_spec *s, const struct msg_box_spec *b)
+{
+	msg_defaults(MSG_SPEC, s);
+	s->network = b->network;
+	s->image = b->image;
+	s->host_path = b->host_path;
+	s->host_path_mode = b->host_path_mode;
+	s->mount_path = b->mount_path;
+	s->persistent = b->persistent;
+	s->cpus = b->cpus;
+	s->memory_mb = b->memory_mb;
+	s->pids_limit = b->pids_limit;
+	s->read_only_rootfs = b->read_only_rootfs;
+	s->workspace_quota_mb = b->workspace_quota_mb;
+	s->extra_mounts.n = b->extra_mounts.n;
+	s->extra_mounts.v = b->extra_mounts.v;
+}
+
+void
+spec_adopt(struct msg_spec *s, const struct msg_spec *have)
+{
+	s->workspace_mb = have->workspace_mb;
+	s->idle_sec = have->idle_sec;
+	s->require = have->require;
+}
+
+/* ---- comparing ------------------------------------------------------------------------------- */
+
+/* As repr() has it: the fewest digits that are the same number, and always a point. */
+static void
+float_text(double v, char *out, size_t size)
+{
+	for (int digits = 1; digits <= 17; digits++) {
+		snprintf(out, size, "%.*g", digits, v);
+		if (strtod(out, NULL) == v)
+			break;
+	}
+	if (strpbrk(out, ".en") == NULL)
+		strncat(out, ".0", size - strlen(out) - 1);
+}
+
+/* As Python prints it. */
+static void
+value_text(const struct field *f, const void *at, char *out, size_t size)
+{
+	const char *text;
+	int         v;
+
+	switch (f->kind) {
+	case K_U64:
+		snprintf(out, size, "%lu", *(const uint64_t *)at);
+		break;
+	case K_F64:
+		float_text(*(const double *)at, out, size);
+		break;
+	case K_BOOL:
+		snprintf(out, size, "%s", *(const bool *)at ? "True" : "False");
+		break;
+	case K_ENUM:
+		memcpy(&v, at, sizeof(v));
+		snprintf(out, size, "%s", f->names[v]);
+		break;
+	default:
+		text = *(const char *const *)at;
+		snprintf(out, size, "%s", *text == '\0' && strcmp(f->name, "host_path") == 0 ? "None" : text);
+		break;
+	}
+}
+
+/* The rest of the table is not LangBot's. */
+static bool
+is_compared(const struct field *f)
+{
+	static const char *const ours[] = { "workspace_mb", "idle_sec", "require", "extra_mounts" };
+
+	for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
+		if (strcmp(f->name, ours[i]) == 0)
+			return false;
+	return true;
+}
+
+int
+spec_compare(const char *logical, const struct msg_spec *have, const struct msg_spec *want, struct err *e)
+{
+	for (const struct field *f = msg_def(MSG_SPEC)->fields; f->name != NULL; f++) {
+		char h[LIM_PATH + 1], w[LIM_PATH + 1];
+
+		if (!is_compared(f))
+			continue;
+		value_text(f, (const char *)have + f->offset, h, sizeof(h));
+		value_text(f, (const char *)want + f->offset, w, sizeof(w));
+		if (strcmp(h, w) != 0)
+			return err_set(
+			    e, E_CONFLICT, "Box session %s already exists with %s=%.600s", logical, f->name, h);
+	}
+	return 0;
+}
+
+/* ---- roots ------------------------------------------------------------------------------------- */
+
+/*
+ * Relative roots mean LangBot's working directory.  Unless somebody has told us which that is we cannot know what
+ * LangBot's own paths are below; the rules for every session hold all the same.
+ */
+bool
+roots_in_force(const struct langbot *l)
+{
+	const struct msg_box_local *local = &l->init.local;
+
+	if (!l->init.has_local)
+		return false;
+	if (*l->house->config->langbot_dir != '\0')
+		return true;
+	if (*local->host_root != '\0' && *local->host_root != '/')
+		return false;
+	for (size_t i = 0; i < local->allowed_mount_roots.n; i++)
+		if (*local->allowed_mount_roots.v[i] != '/')
+			return false;
+	return local->allowed_mount_roots.n > 0;
+}
+
+static bool
+is_below(const char *path, const char *root)
+{
+	return *root != '\0' && path_within(path, root);
+}
+
+static bool
+is_allowed(const struct msg_store_ready *p, const char *path)
+{
+	char normal[LIM_PATH + 1];
+
+	if (!path_normal(path, normal))
+		return false;
+	for (size_t i = 0; i < p->allowed_mount_roots.n; i++)
+		if (is_below(normal, p->allowed_mount_roots.v[i]))
+			return true;
+	return is_below(normal, p->host_root) || is_below(normal, p->default_workspace) ||
+	       is_below(normal, p->skills_root);
+}
+
+static int
+check_root(const struct langbot *l, const char *field, const char *path, struct err *e)
+{
+	const struct strs *roots = &l->paths.allowed_mount_roots;
+	char               list[700] = "";
+	size_t             n = 0;
+
+	if (is_allowed(&l->paths, path))
+		return 0;
+	if (roots->n == 0)
+		return err_set(
+		    e, E_INVALID, "%s mounting is disabled because no allowed_mount_roots are configured", field);
+	for (size_t i = 0; i < roots->n && n < sizeof(list); i++)
+		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", i > 0 ? ", " : "", roots->v[i]);
+	return err_set(e, E_INVALID, "%s is outside allowed_mount_roots: %s", field, list);
+}
+
+int
+spec_check_roots(const struct langbot *l, const struct msg_spec *s, struct err *e)
+{
+	char field[64];
+
+	if (!roots_in_force(l))
+		return 0;
+	if (*s->host_path != '\0' && s->host_path_mode != MOUNT_NONE &&
+	    check_root(l, "host_path", s->host_path, e) == -1)
+		return -1;
+	for (size_t i = 0; i < s->extra_mounts.n; i++) {
+		snprintf(field, sizeof(field), "extra_mounts.%zu.host_path", i);
+		if (s->extra_mounts.v[i].mode != MOUNT_NONE &&
+		    check_root(l, field, s->extra_mounts.v[i].host_path, e) == -1)
+			return -1;
+	}
+	return 0;
+}
+
+const char *
+spec_below_workspace(const struct langbot *l, const struct msg_spec *s)
+{
+	static char normal[LIM_PATH + 1];
+	const char *root = l->paths.default_workspace;
+
+	if (*root == '\0' || *s->host_path == '\0' || s->host_path_mode == MOUNT_NONE)
+		return NULL;
+	if (!path_normal(s->host_path, normal) || !path_within(normal, root) || strcmp(normal, root) == 0)
+		return NULL;
+	return normal + strlen(root) + (root[1] != '\0'); /* a root of "/" has its slash already */
+}
+
+/* ---- what a worker of LangBot's session is told ------------------------------------------------ */
+
+static void
+add_rule(struct msg_worker_start *w, const char *path)
+{
+	if (*path != '\0' && w->rules.n < LIM_PATH_RULES)
+		w->rules.v[w->rules.n++] = (struct msg_path_rule){ .rule = RULE_ROOT, .path = path };
+}
+
+void
+langbot_fill_start(const struct langbot *l, const char *name, struct msg_worker_start *w)
+{
+	static struct msg_path_rule  rules[LIM_PATH_RULES]; /* until it is encoded */
+	const struct msg_box_limits *limits = &l->init.limits;
+
+	if (!tenancy_is_ours(name))
+		return;
+	if (l->init.has_limits) {
+		w->process_retention_sec = limits->completed_process_retention_sec;
+		w->process_retained = limits->max_completed_processes < LIM_PROCESSES ? limits->max_completed_processes
+										      : LIM_PROCESSES;
+	}
+	if (w->rules.n == 0 || !roots_in_force(l))
+		return;
+	memcpy(rules, w->rules.v, w->rules.n * sizeof(*rules));
+	w->rules.v = rules;
+	for (size_t i = 0; i < l->paths.allowed_mount_roots.n; i++)
+		add_rule(w, l->paths.allowed_mount_roots.v[i]);
+	add_rule(w, l->paths.host_root);
+	add_rule(w, l->paths.default_workspace);
+	add_rule(w, l->paths.skills_root);
+}
