@@ -279,7 +279,9 @@ door_address(const struct door *d)
 const char *
 door_token_file(const struct door *d)
 {
-	return d->token.set ? d->token.path : "";
+	bool asked_for = d->listener != -1 && !config_trusts_everybody(d->house->config);
+
+	return asked_for ? d->token.path : "";
 }
 
 uint64_t

@@ -73,10 +73,8 @@ on_conn_open(struct gateway *g, const struct msg *m)
 	const struct msg_conn_open *open = m->body;
 	struct err                  e = { 0 };
 
-	/* a gateway that was taken over may say anything: not an id that is ours or another's, not for ever */
-	if (m->conn >> CONNS_PER_GATEWAY_BITS != g->starts)
-		err_set(&e, E_PROTO, "connection %lu is not one of this gateway", m->conn);
-	else if (identities_count(g->clients) >= 2 * g->house->config->max_connections)
+	/* one that was taken over could go on for ever */
+	if (identities_count(g->clients) >= 2 * g->house->config->max_connections)
 		err_set(&e, E_BUSY, "too many connections");
 	else if (identity_admit(g->clients, m->conn, open->peer, open->speaks, &e) == 0)
 		return;
@@ -122,7 +120,11 @@ on_msg(void *arg, struct msg *m)
 			log_info("gateway=%d ready", child_pid(g->child));
 		return;
 	}
-	if (m->type == MSG_CONN_OPEN)
+	/* one that was taken over may say anything; CONN_OWN would answer what boxd asked itself */
+	if (m->conn >> CONNS_PER_GATEWAY_BITS != g->starts)
+		log_error(
+		    "gateway=%d speaks for connection %lu, which is not one of its own", child_pid(g->child), m->conn);
+	else if (m->type == MSG_CONN_OPEN)
 		on_conn_open(g, m);
 	else if (m->type == MSG_CONN_GONE)
 		forget_conn(g, m->conn);
