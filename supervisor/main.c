@@ -360,7 +360,7 @@ main(int argc, char **argv)
 {
 	static struct config config; /* large */
 	struct options       o = { 0 };
-	struct door_start    door;
+	struct door_start    door = { .past.listener = -1 };
 	struct dirs          dirs;
 	struct machine       machine;
 	struct err           e = { 0 };
@@ -375,6 +375,7 @@ main(int argc, char **argv)
 	if (load_config(&config, &o, &e) == -1 || door_prepare(&door, &config, &e) == -1 ||
 	    check_policy(&config, &e) == -1) {
 		fprintf(stderr, "boxd: %s\n", e.text);
+		door_start_clear(&door);
 		return EXIT_CONFIG;
 	}
 	if (o.check) {

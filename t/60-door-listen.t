@@ -31,7 +31,7 @@ printf 'listen = 127.0.0.1:0\nuid_base = 2000000000\n' >"$D/second.conf"
 second=$!
 up() { "$BUILD/boxctl" --socket "$D/r2/boxd.sock" ping >/dev/null 2>&1; }
 eventually up
-ok "port 0 twice: both run"
+ok "port 0 twice: both run" || diag "$(cat "$D/log2")"
 at2=$("$BUILD/boxctl" --socket "$D/r2/boxd.sock" status -o json | sed -n 's/.*"http_address": "\(.*\)".*/\1/p')
 isnt "$at2" "$at" "on ports of their own"
 kill "$second"; wait "$second"
