@@ -9,7 +9,6 @@
 #ifndef SUPERVISOR_IDENTITY_H
 #define SUPERVISOR_IDENTITY_H
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
