@@ -47,10 +47,15 @@ eventually another
 is "$(address)" "$at" "the next serves the same address"
 
 perl -MIO::Socket::INET -e '
-	my ($at, $end) = @ARGV;
-	until (-e $end) { IO::Socket::INET->new(PeerAddr => $at) or do { print "refused: $!\n"; exit 1 }; $n++; select undef, undef, undef, 0.002 }
-	print "all of them\n" if $n' "$at" "$D/end" >"$D/knocks" &
+	my ($at, $begun, $end) = @ARGV;
+	until (-e $end) {
+		IO::Socket::INET->new(PeerAddr => $at) or do { print "refused: $!\n"; exit 1 };
+		open my $f, ">", $begun;
+		select undef, undef, undef, 0.02;
+	}
+	print "all of them\n"' "$at" "$D/begun" "$D/end" >"$D/knocks" &
 knocker=$!
+eventually test -e "$D/begun"
 kill -USR2 "$BOXD_PID"
 anew() { [ "$(grep -c ' ready pid=' "$D/log")" = 3 ] && box ping >/dev/null 2>&1; }
 eventually anew
