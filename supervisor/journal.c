@@ -1,6 +1,7 @@
 /*
- * A record is its length, a checksum, and the message.  Appending never changes what is there, so only the last
- * record can be torn; anything wrong before it is not ours to guess about.
+ * A record is a header and the message.  Appending never changes what is there, so only the last record can be torn:
+ * it ends before the length that its header tells.  The length is there twice, so that a damaged one cannot pass for
+ * that.  Anything else that is wrong is not ours to guess about.
  */
 #include "journal.h"
 
@@ -19,9 +20,15 @@
 
 enum {
 	SUM = crypto_generichash_BYTES_MIN,
-	HEADER = sizeof(uint32_t) + SUM,
 	FEW = 64, /* records that are never too many */
 };
+
+struct header {
+	uint32_t      len, not_len; /* of the message, and its complement; little endian */
+	unsigned char sum[SUM];     /* of the message */
+};
+
+enum { HEADER = sizeof(struct header) };
 
 struct journal {
 	char   path[PATH_MAX]; /* for messages too */
@@ -66,19 +73,19 @@ is_zero(const char *p, size_t n)
 static ssize_t
 measure(const char *p, size_t n)
 {
+	struct header h;
 	unsigned char sum[SUM];
-	uint32_t      len;
 
 	if (n < HEADER || is_zero(p, n)) /* a file system may show a size whose bytes never came */
 		return 0;
-	memcpy(&len, p, sizeof(len));
-	len = le32toh(len);
-	if (len == 0 || len > LIM_MESSAGE)
+	memcpy(&h, p, sizeof(h));
+	if (h.len != ~h.not_len || h.len == 0)
 		return -1;
+	size_t len = le32toh(h.len);
 	if (n - HEADER < len)
 		return 0;
 	checksum(p + HEADER, len, sum);
-	if (memcmp(sum, p + sizeof(len), SUM) == 0)
+	if (memcmp(sum, h.sum, SUM) == 0)
 		return (ssize_t)len;
 	return n - HEADER == len ? 0 : -1;
 }
@@ -189,15 +196,14 @@ journal_append(struct journal *j, enum msg_type t, const void *body, struct err 
 {
 	struct packet p = { .stream = true }; /* a file has no descriptors beside it */
 	struct buf    record = { 0 };
-	unsigned char sum[SUM];
+	struct header h;
 	int           r = msg_encode(&p, t, 0, 0, body, e);
 
 	if (r == 0) {
-		uint32_t len = htole32((uint32_t)p.bytes.len);
-
-		checksum(p.bytes.data, p.bytes.len, sum);
-		buf_append(&record, &len, sizeof(len));
-		buf_append(&record, sum, sizeof(sum));
+		h.len = htole32((uint32_t)p.bytes.len);
+		h.not_len = ~h.len;
+		checksum(p.bytes.data, p.bytes.len, h.sum);
+		buf_append(&record, &h, sizeof(h));
 		buf_append(&record, p.bytes.data, p.bytes.len);
 		r = record.failed ? err_set(e, E_SYS, "no memory") : write_record(j, &record, e);
 	}

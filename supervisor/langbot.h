@@ -33,7 +33,8 @@ const struct msg_store_ready *langbot_paths(const struct langbot *);
 size_t   langbot_sessions(struct langbot *, const struct msg_context *);
 uint64_t langbot_processes(struct langbot *, const struct msg_context *);
 
-/* What the worker of a session of LangBot's is told besides: its roots, how long ended processes are known. */
-void langbot_fill_start(const struct langbot *, const char *session, struct msg_worker_start *);
+/* For a session of LangBot's, by what box_init said: its roots, and how long ended processes are known.  Else nothing. */
+void langbot_add_rules(const struct langbot *, const char *session, struct msg_worker_start *);
+void langbot_retention(const struct langbot *, const char *session, uint64_t *sec, uint64_t *count);
 
 #endif

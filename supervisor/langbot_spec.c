@@ -207,19 +207,11 @@ add_rule(struct msg_worker_start *w, const char *path)
 }
 
 void
-langbot_fill_start(const struct langbot *l, const char *name, struct msg_worker_start *w)
+langbot_add_rules(const struct langbot *l, const char *name, struct msg_worker_start *w)
 {
-	static struct msg_path_rule  rules[LIM_PATH_RULES]; /* until it is encoded */
-	const struct msg_box_limits *limits = &l->init.limits;
+	static struct msg_path_rule rules[LIM_PATH_RULES]; /* until it is encoded */
 
-	if (!tenancy_is_ours(name))
-		return;
-	if (l->init.has_limits) {
-		w->process_retention_sec = limits->completed_process_retention_sec;
-		w->process_retained = limits->max_completed_processes < LIM_PROCESSES ? limits->max_completed_processes
-										      : LIM_PROCESSES;
-	}
-	if (w->rules.n == 0 || !roots_in_force(l))
+	if (!tenancy_is_ours(name) || !roots_in_force(l))
 		return;
 	memcpy(rules, w->rules.v, w->rules.n * sizeof(*rules));
 	w->rules.v = rules;
@@ -228,4 +220,15 @@ langbot_fill_start(const struct langbot *l, const char *name, struct msg_worker_
 	add_rule(w, l->paths.host_root);
 	add_rule(w, l->paths.default_workspace);
 	add_rule(w, l->paths.skills_root);
+}
+
+void
+langbot_retention(const struct langbot *l, const char *name, uint64_t *sec, uint64_t *count)
+{
+	const struct msg_box_limits *limits = &l->init.limits;
+
+	if (!tenancy_is_ours(name) || !l->init.has_limits)
+		return;
+	*sec = limits->completed_process_retention_sec;
+	*count = limits->max_completed_processes < LIM_PROCESSES ? limits->max_completed_processes : LIM_PROCESSES;
 }

@@ -138,6 +138,7 @@ session_claim(struct session *s, const struct msg_spec *spec, const struct msg *
 	struct msg_claim claim = { .session = s->name, .spec = *spec, .created_ms = epoch_ms() };
 	uint64_t         id = house_next_id(s->house);
 
+	session_retention(s, &claim.process_retention_sec, &claim.process_retained);
 	s->spare = false;
 	s->spec = *spec;
 	if (kept_set(&s->spec_kept, MSG_SPEC, &s->spec, e) == -1)

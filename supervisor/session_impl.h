@@ -42,6 +42,7 @@ struct session {
 	bool               spare;                         /* built ahead, not claimed yet */
 	bool               sweeping;      /* CLOSING: its worker is gone, a new one removes what that could not */
 	uint64_t           killed;        /* by then */
+	uint64_t           close_id;      /* CLOSING: the CLOSE that ends it */
 	uint64_t           claim_id;      /* the CLAIM that makes it READY, or 0 */
 	char               why[ERR_TEXT]; /* CLOSING: the reason */
 };
@@ -71,6 +72,9 @@ void session_start_soon(struct session *);
 void session_fail(struct session *, const struct err *);
 
 void session_remove_dir(const struct session *);
+
+/* How long its worker shall know ended processes, and how many of them. */
+void session_retention(const struct session *, uint64_t *sec, uint64_t *count);
 
 /* So many of its managed processes live now. */
 void session_set_processes(struct session *, uint64_t live);

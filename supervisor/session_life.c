@@ -106,6 +106,14 @@ follower_list(const struct session *s, struct msg_follower *list)
 	return n;
 }
 
+void
+session_retention(const struct session *s, uint64_t *sec, uint64_t *count)
+{
+	*sec = s->house->config->process_retention_sec;
+	*count = s->house->config->process_retained;
+	langbot_retention(s->house->langbot, s->name, sec, count);
+}
+
 static void
 fill_start(const struct session *s, enum work work, struct msg_worker_start *start)
 {
@@ -124,8 +132,10 @@ fill_start(const struct session *s, enum work work, struct msg_worker_start *sta
 	start->tmp_mb = policy_tmp_mb(&s->spec, s->house->config);
 	start->overlay_mb = policy_overlay_mb(&s->spec, s->house->config);
 	start->inodes = s->house->config->inodes;
-	if (mountspec_wants_host(&s->spec))
+	if (mountspec_wants_host(&s->spec)) {
 		mountrules_fill(s->house->mountrules, start);
+		langbot_add_rules(s->house->langbot, s->name, start);
+	}
 	start->nofile = s->house->config->nofile;
 	start->fsize_mb = s->house->config->fsize_mb;
 	start->landlock = s->house->config->landlock;
@@ -133,9 +143,7 @@ fill_start(const struct session *s, enum work work, struct msg_worker_start *sta
 	start->backend = policy_backend(&s->spec, s->house->config);
 	if (work != WORK_SWEEP)
 		start->files = m->files;
-	start->process_retention_sec = s->house->config->process_retention_sec;
-	start->process_retained = s->house->config->process_retained;
-	langbot_fill_start(s->house->langbot, s->name, start);
+	session_retention(s, &start->process_retention_sec, &start->process_retained);
 	if (work == WORK_BUILD) {
 		start->templates = s->house->dirs->templates;
 		start->skeleton = m->skeleton.dir;
@@ -174,7 +182,8 @@ static int
 send_close(struct session *s, struct err *e)
 {
 	session_expect(s, LIM_CLOSE_SEC);
-	return link_send(child_link(s->child), MSG_CLOSE, house_next_id(s->house), 0, &(struct msg_close){}, e);
+	s->close_id = house_next_id(s->house);
+	return link_send(child_link(s->child), MSG_CLOSE, s->close_id, 0, &(struct msg_close){}, e);
 }
 
 static void start_again_later(struct session *s);
@@ -572,9 +581,11 @@ on_reply(struct session *s, struct msg *m)
 		on_exec_reply(s, r, m);
 	} else if (r != NULL && r->type != MSG_NONE) {
 		on_forward_reply(s, r, m);
-	} else if (s->state == STATE_CLOSING && !m->failed && msg_expect(m, MSG_CLOSED, &e) == 0) {
+	} else if (s->state != STATE_CLOSING || m->id != s->close_id) {
+		return; /* of a command that was cancelled */
+	} else if (!m->failed && msg_expect(m, MSG_CLOSED, &e) == 0) {
 		on_closed(s, m->body);
-	} else if (s->state == STATE_CLOSING && m->failed && m->error.code == E_SYS) {
+	} else if (m->failed && m->error.code == E_SYS) {
 		log_error("session=%lu %s", s->id, m->error.text);
 		finish(s, 0);
 	}

@@ -20,3 +20,8 @@ create() { lb create "$1" "$2" "$(spec "$3" "" "$4")"; }
 named() { printf '"session_id": "%s"' "$1"; }
 process() { printf '"session_id": "%s", "process_id": "%s"' "$1" "$2"; }
 listed() { lb list "$1" "$2" | field session_id | sort | tr '\n' ' '; }
+
+# of VALUE FIELD: out of an answer that was kept.  runs N, stopped N: is there a "sleep N"?
+of() { printf '%s\n' "$1" | field "$2"; }
+runs() { pgrep -f "^sleep $1\$" >/dev/null; }
+stopped() { ! runs "$1"; }

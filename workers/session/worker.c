@@ -74,10 +74,13 @@ on_init_failed(struct worker *w, struct msg *m, struct err *e)
 static int
 on_claim(struct worker *w, struct msg *m, struct err *e)
 {
-	struct msg_done done;
+	const struct msg_claim *claim = m->body;
+	struct msg_done         done;
 
-	if (build_claim(w, m->body, e) == -1)
+	if (build_claim(w, claim, e) == -1)
 		return -1;
+	w->process_retention_sec = claim->process_retention_sec;
+	w->process_retained = claim->process_retained;
 	return link_reply(w->up, MSG_DONE, m->id, 0, &done, e);
 }
 

@@ -1,0 +1,1 @@
+00-journal_EXTRA := supervisor/journal

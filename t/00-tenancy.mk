@@ -1,0 +1,1 @@
+00-tenancy_EXTRA := supervisor/tenancy supervisor/journal
