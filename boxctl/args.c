@@ -506,6 +506,7 @@ FLAG(set_take_in, take_in)
 FLAG(set_quiet, quiet)
 FLAG(set_names_only, names_only)
 FLAG(set_attack, attack)
+FLAG(set_new_token, new_token)
 
 /* ---- the tables ---- */
 
@@ -583,6 +584,10 @@ const struct opt pool_options[] = {
 const struct opt doctor_options[] = {
 	{ 0, "attack", NULL, "attack throw-away sessions of the running boxd, and tell what held", set_attack },
 	END_OF_TABLE
+};
+
+const struct opt token_options[] = {
+	{ 0, "new", NULL, "make another first; clients need it from then on", set_new_token }, END_OF_TABLE
 };
 
 /* ---- the whole ---- */

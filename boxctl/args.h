@@ -47,6 +47,7 @@ struct args {
 	bool quiet;
 	bool names_only;
 	bool attack;
+	bool new_token;
 
 	/* what is not an option */
 	const char **v; /* owned; NULL behind the last */
@@ -64,7 +65,7 @@ struct opt {
 enum { OPT_GROUPS = 4 };
 
 extern const struct opt global_options[], common_options[], spec_options[], exec_options[], rm_options[], ps_options[],
-    create_options[], process_options[], cp_options[], doctor_options[], agent_options[], pool_options[];
+    create_options[], process_options[], cp_options[], doctor_options[], agent_options[], pool_options[], token_options[];
 
 void args_init(struct args *);
 void args_clear(struct args *);

@@ -86,6 +86,10 @@ const struct cmd commands[] = {
 	    "  boxctl pool status\n"
 	    "  sudo boxctl pool remove --force /srv/langbot/data/skills\n",
 	    { pool_options, common_options }, ANY, 1, 2, cmd_pool },
+	{ "token", NULL, "[--new]", "print the secret that LangBot's door wants",
+	    "  export LANGBOT_BOX_CONTROL_TOKEN=$(sudo boxctl token)\n"
+	    "  sudo boxctl token --new\n",
+	    { token_options, common_options }, ANY, 0, 0, cmd_token },
 	{ "call", NULL, "REQUEST [PARAMETERS]", "make any request of the protocol, with JSON",
 	    "  boxctl call ping\n"
 	    "  boxctl call get '{\"session\": \"work\"}' -o json\n",

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "dirs.h"
+#include "door.h"
 #include "gateway.h"
 #include "log.h"
 #include "machine.h"
@@ -46,6 +47,10 @@ admin_status(struct house *h, const struct msg *m, struct err *e)
 		.isolation = h->machine->isolation,
 		.state_dir = h->dirs->state,
 		.runtime_dir = h->dirs->runtime,
+		.http_address = door_address(h->door),
+		.http_refused = door_refused(h->door),
+		.token_file = door_token_file(h->door),
+		.trusted_instance = door_instance(h->door),
 		.stopping = h->stopping,
 	};
 

@@ -7,9 +7,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "instance.h"
 #include "path.h"
 
-enum conf_kind { NUM, REAL, TEXT, PATH, PATHS, BOOL, LEVEL, REQUIRE, BACKEND, PROFILE, TEMPLATE };
+enum conf_kind {
+	NUM,
+	REAL,
+	TEXT,
+	PATH,
+	PATHS,
+	BOOL,
+	LEVEL,
+	REQUIRE,
+	BACKEND,
+	CHOICE,
+	INSTANCE,
+	ORIGINS,
+	HOSTS,
+	ADDRESS,
+	PROFILE,
+	TEMPLATE,
+};
 
 struct option {
 	const char    *name;
@@ -71,20 +89,27 @@ set_text(const struct option *o, char *to, const char *text, struct err *e)
 }
 
 bool
-config_next_path(const char **list, char path[LIM_PATH + 1])
+config_next_name(const char **list, char name[LIM_PATH + 1])
 {
-	char   one[LIM_PATH + 1];
-	size_t n;
-
 	*list += strspn(*list, ", \t");
 	if (**list == '\0')
 		return false;
-	n = strcspn(*list, ",");
-	memcpy(one, *list, n);
+	size_t n = strcspn(*list, ",");
+	memcpy(name, *list, n);
 	*list += n;
-	while (n > 0 && isspace((unsigned char)one[n - 1]))
+	while (n > 0 && isspace((unsigned char)name[n - 1]))
 		n--;
-	one[n] = '\0';
+	name[n] = '\0';
+	return true;
+}
+
+bool
+config_next_path(const char **list, char path[LIM_PATH + 1])
+{
+	char one[LIM_PATH + 1];
+
+	if (!config_next_name(list, one))
+		return false;
 	if (!path_normal(one, path))
 		snprintf(path, LIM_PATH + 1, "%s", one); /* refused before it was stored */
 	return true;
@@ -179,6 +204,81 @@ set_backend(const struct option *o, enum backend *to, const char *text, struct e
 	return err_set(e, E_INVALID, "%s: '%s' should be auto, tmpfs, loop or btrfs", o->name, text);
 }
 
+static const struct choice {
+	const char *option;
+	const char *words[3]; /* NULL behind the last */
+} choices[] = {
+	{ "auth", { "token", "none" } },
+	{ "network_on", { "refuse", "loopback" } },
+};
+
+static int
+set_choice(const struct option *o, char *to, const char *text, struct err *e)
+{
+	const struct choice *c = choices;
+
+	while (strcmp(c->option, o->name) != 0)
+		c++;
+	for (const char *const *w = c->words; *w != NULL; w++)
+		if (strcmp(*w, text) == 0) {
+			strcpy(to, text);
+			return 0;
+		}
+	return err_set(e, E_INVALID, "%s: '%s' should be %s or %s", o->name, log_escape(text, strlen(text)),
+	    c->words[0], c->words[1]);
+}
+
+static int
+set_instance(const struct option *o, char *to, const char *text, struct err *e)
+{
+	if (*text != '\0' && !instance_is_valid(text))
+		return err_set(e, E_INVALID, "%s: A valid trusted LangBot instance UUID is required", o->name);
+	return set_text(o, to, text, e);
+}
+
+static bool
+is_host(const char *name)
+{
+	return *name != '\0' && name[strcspn(name, " \t/@\"")] == '\0';
+}
+
+/* scheme://host or scheme://host:port, as a browser sends it: nothing behind. */
+static bool
+is_origin(const char *name)
+{
+	const char *colon = strstr(name, "://");
+
+	return colon != NULL && colon != name && is_host(colon + 3);
+}
+
+enum { NAMES = 64 }; /* of a list; as many as gateway_start takes */
+
+static int
+set_names(
+    const struct option *o, char *to, const char *text, bool (*is_good)(const char *), const char *what, struct err *e)
+{
+	char        name[LIM_PATH + 1];
+	const char *list = to;
+	int         n = 0;
+
+	if (set_text(o, to, text, e) == -1)
+		return -1;
+	while (config_next_name(&list, name)) {
+		if (!is_good(name))
+			return err_set(
+			    e, E_INVALID, "%s: '%s' is not %s", o->name, log_escape(name, strlen(name)), what);
+		if (++n > NAMES)
+			return err_set(e, E_INVALID, "%s: more than %d are too many", o->name, NAMES);
+	}
+	return 0;
+}
+
+static int
+set_address(const struct option *o, struct address *to, const char *text, struct err *e)
+{
+	return address_parse(to, text, e) == -1 ? err_prefix(e, "%s", o->name) : 0;
+}
+
 static int
 set_profile(const struct option *o, enum profile *to, const char *text, struct err *e)
 {
@@ -223,6 +323,16 @@ option_set(const struct option *o, struct config *c, const char *value, struct e
 		return set_profile(o, to, value, e);
 	case TEMPLATE:
 		return set_template(o, to, value, e);
+	case CHOICE:
+		return set_choice(o, to, value, e);
+	case INSTANCE:
+		return set_instance(o, to, value, e);
+	case ORIGINS:
+		return set_names(o, to, value, is_origin, "an origin, such as https://example.org", e);
+	case HOSTS:
+		return set_names(o, to, value, is_host, "the name of a host", e);
+	case ADDRESS:
+		return set_address(o, to, value, e);
 	}
 	return 0;
 }
@@ -236,6 +346,37 @@ config_set(struct config *c, const char *name, const char *value, struct err *e)
 	return err_set(e, E_INVALID, "there is no option '%s'", log_escape(name, strlen(name)));
 }
 
+bool
+config_trusts_everybody(const struct config *c)
+{
+	return strcmp(c->auth, "none") == 0;
+}
+
+/* LangBot's door must not stand open to more than it was meant for. */
+static int
+check_door(const struct config *c, struct err *e)
+{
+	bool tls = *c->tls_certificate != '\0';
+	char at[ADDRESS_TEXT];
+
+	address_text(&c->listen, at);
+	if (tls != (*c->tls_key != '\0'))
+		return err_set(e, E_INVALID, "tls_certificate and tls_key: both must be set, or none");
+	if (address_is_loopback(&c->listen))
+		return 0;
+	if (config_trusts_everybody(c))
+		return err_set(e, E_INVALID,
+		    "listen = %s: with auth = none whoever reaches this address could run commands; it is only for the "
+		    "loopback",
+		    at);
+	if (!tls && !c->plaintext_beyond_loopback)
+		return err_set(e, E_INVALID,
+		    "listen = %s: without TLS the token could be read on its way; set tls_certificate and tls_key, or "
+		    "plaintext_beyond_loopback = yes",
+		    at);
+	return 0;
+}
+
 int
 config_check(const struct config *c, struct err *e)
 {
@@ -244,9 +385,7 @@ config_check(const struct config *c, struct err *e)
 	if (c->gateway_uid >= c->uid_base && c->gateway_uid < end)
 		return err_set(e, E_INVALID, "gateway_uid: %lu is one of the sandboxes' uids (%lu..%lu)",
 		    c->gateway_uid, c->uid_base, end - 1);
-	if (strcmp(c->network_on, "refuse") != 0 && strcmp(c->network_on, "loopback") != 0)
-		return err_set(e, E_INVALID, "network_on: '%s' is neither refuse nor loopback", c->network_on);
-	return 0;
+	return check_door(c, e);
 }
 
 void

@@ -8,6 +8,7 @@
 
 #include "err.h"
 #include "bounds.h"
+#include "listen.h"
 #include "log.h"
 #include "msg.h"
 #include "profile.h"
@@ -19,6 +20,11 @@ typedef double         conf_REAL;
 typedef char           conf_TEXT[LIM_PATH + 1];
 typedef char           conf_PATH[LIM_PATH + 1];
 typedef char           conf_PATHS[LIM_PATH + 1]; /* as in the file; config_next_path takes it apart */
+typedef char           conf_CHOICE[17];          /* one of the words that config.c has for it */
+typedef char           conf_INSTANCE[129];
+typedef char           conf_ORIGINS[LIM_PATH + 1]; /* as in the file, as the next; config_next_name takes them apart */
+typedef char           conf_HOSTS[LIM_PATH + 1];
+typedef struct address conf_ADDRESS;
 typedef bool           conf_BOOL;
 typedef enum log_level conf_LEVEL;
 
@@ -45,6 +51,9 @@ void config_defaults(struct config *);
 int config_read(struct config *, const char *path, struct err *);
 int config_parse(struct config *, FILE *, const char *name, struct err *);
 
+/* May clients of LangBot's door come in without a token? */
+bool config_trusts_everybody(const struct config *);
+
 /* What no single option can tell. */
 int config_check(const struct config *, struct err *);
 
@@ -53,6 +62,9 @@ int config_set(struct config *, const char *name, const char *value, struct err 
 
 /* The next path of a PATHS option, normal; false at the end.  *list moves on. */
 bool config_next_path(const char **list, char path[LIM_PATH + 1]);
+
+/* The next of an ORIGINS or HOSTS option; false at the end.  *list moves on. */
+bool config_next_name(const char **list, char name[LIM_PATH + 1]);
 
 /* All defaults with their comments: etc/boxd.conf. */
 void config_print(FILE *);

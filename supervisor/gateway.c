@@ -7,6 +7,7 @@
 #include "ask.h"
 #include "child.h"
 #include "dirs.h"
+#include "door.h"
 #include "fd.h"
 #include "identity.h"
 #include "langbot.h"
@@ -73,14 +74,23 @@ on_conn_open(struct gateway *g, const struct msg *m)
 	const struct msg_conn_open *open = m->body;
 	struct err                  e = { 0 };
 
-	if (identity_admit(g->clients, m->conn, open->peer, &e) == -1)
-		refuse(g, m->conn, &e);
+	/* one that was taken over could go on for ever */
+	if (identities_count(g->clients) >= 2 * g->house->config->max_connections)
+		err_set(&e, E_BUSY, "too many connections");
+	else if (identity_admit(g->clients, m->conn, open->peer, open->speaks, &e) == 0)
+		return;
+	refuse(g, m->conn, &e);
 }
 
+/* 0: all of them.  What waits for an answer to it waits no more. */
 static void
-on_conn_gone(struct gateway *g, uint64_t conn)
+forget_conn(struct gateway *g, uint64_t conn)
 {
-	identity_forget(g->clients, conn);
+	if (conn == 0)
+		identity_forget_all(g->clients);
+	else
+		identity_forget(g->clients, conn);
+	door_conn_gone(g->house->door, conn);
 	registry_conn_gone(g->house->registry, conn);
 	langbot_conn_gone(g->house->langbot, conn);
 	agent_conn_gone(g->house->agent, conn);
@@ -89,11 +99,12 @@ on_conn_gone(struct gateway *g, uint64_t conn)
 static void
 on_call(struct gateway *g, struct msg *m)
 {
-	struct err e = { 0 };
+	struct identity *id = identity_find(g->clients, m->conn);
+	struct err       e = { 0 };
 
-	if (!identity_known(g->clients, m->conn))
+	if (id == NULL)
 		err_set(&e, E_DENIED, "connection %lu is not admitted", m->conn);
-	else if (route(g->house, m, &e) == 0)
+	else if (route_from(g->house, id, m, &e) == 0)
 		return;
 	if (m->envelope == ENV_REQUEST)
 		gateway_fail(g, m->conn, m->id, &e);
@@ -111,10 +122,14 @@ on_msg(void *arg, struct msg *m)
 			log_info("gateway=%d ready", child_pid(g->child));
 		return;
 	}
-	if (m->type == MSG_CONN_OPEN)
+	/* one that was taken over may say anything; CONN_OWN would answer what boxd asked itself */
+	if (m->conn >> CONNS_PER_GATEWAY_BITS != g->starts)
+		log_error(
+		    "gateway=%d speaks for connection %lu, which is not one of its own", child_pid(g->child), m->conn);
+	else if (m->type == MSG_CONN_OPEN)
 		on_conn_open(g, m);
 	else if (m->type == MSG_CONN_GONE)
-		on_conn_gone(g, m->conn);
+		forget_conn(g, m->conn);
 	else
 		on_call(g, m);
 }
@@ -127,10 +142,7 @@ on_gone(void *arg, int status)
 	log_error(
 	    "gateway=%d gone %s clients=%zu", child_pid(g->child), child_status(status), identities_count(g->clients));
 	child_close(&g->child);
-	identity_forget_all(g->clients);
-	registry_conn_gone(g->house->registry, 0);
-	langbot_conn_gone(g->house->langbot, 0);
-	agent_conn_gone(g->house->agent, 0);
+	forget_conn(g, 0);
 	start_later(g);
 }
 
@@ -143,6 +155,7 @@ start(struct gateway *g, struct err *e)
 
 	msg_defaults(MSG_GATEWAY_START, &s);
 	s.listener = g->listener;
+	door_tell_gateway(g->house->door, &s);
 	s.max_connections = g->house->config->max_connections;
 	s.uid = g->house->config->gateway_uid;
 	s.chroot = g->house->machine->root ? g->house->dirs->empty : "";
@@ -163,7 +176,7 @@ gateway_open(struct house *h, int listener, struct err *e)
 {
 	struct gateway *g = calloc(1, sizeof(*g));
 
-	if (g == NULL || (g->clients = identities_open(h->config->socket_group, e)) == NULL) {
+	if (g == NULL || (g->clients = identities_open(h->config->socket_group, listener, e)) == NULL) {
 		free(g);
 		return NULL;
 	}
@@ -186,6 +199,8 @@ gateway_close(struct gateway **gp)
 
 	if (g == NULL)
 		return;
+	if (g->house->door != NULL)
+		door_conn_gone(g->house->door, 0); /* before those it waits for are told that all is over */
 	*gp = NULL;
 	ev_timer_stop(g->house->loop, &g->again);
 	child_close(&g->child);
@@ -255,6 +270,27 @@ gateway_send(struct gateway *g, struct packet *p)
 		sent(g, link_send_packet(child_link(g->child), p, &e), &e);
 	else
 		packet_clear(p);
+}
+
+struct identity *
+gateway_client(const struct gateway *g, uint64_t conn)
+{
+	return identity_find(g->clients, conn);
+}
+
+void
+gateway_client_is_rpc(struct gateway *g, uint64_t conn)
+{
+	struct identity *id = identity_find(g->clients, conn);
+
+	if (id != NULL)
+		identity_becomes_rpc(g->clients, id);
+}
+
+size_t
+gateway_rpc(const struct gateway *g)
+{
+	return identities_rpc(g->clients);
 }
 
 size_t

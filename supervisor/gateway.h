@@ -7,6 +7,8 @@
 
 #include "house.h"
 
+struct identity;
+
 /* Takes the listening socket. */
 struct gateway *gateway_open(struct house *, int listener, struct err *);
 void            gateway_close(struct gateway **);
@@ -20,6 +22,13 @@ void gateway_notice(struct gateway *, enum msg_type, uint64_t conn, const void *
 void gateway_tell(struct gateway *, enum msg_type, const void *body);
 
 void gateway_send(struct gateway *, struct packet *);
+
+/* Who a connection is; NULL when it is gone. */
+struct identity *gateway_client(const struct gateway *, uint64_t conn);
+
+/* It has shown that it may use /rpc/ws.  And how many have. */
+void   gateway_client_is_rpc(struct gateway *, uint64_t conn);
+size_t gateway_rpc(const struct gateway *);
 
 size_t   gateway_connections(const struct gateway *);
 uint64_t gateway_restarts(const struct gateway *);

@@ -271,7 +271,7 @@ raise_nofile(void)
 }
 
 static int
-house_open(struct house *h, struct dirs *d, struct err *e)
+house_open(struct house *h, struct dirs *d, struct door_start *door, struct err *e)
 {
 	h->mountrules = mountrules_open(h->config, d, e);
 	if (h->mountrules == NULL)
@@ -283,13 +283,18 @@ house_open(struct house *h, struct dirs *d, struct err *e)
 	if ((h->asks = asks_open(e)) == NULL || (h->pool = pool_open(h, e)) == NULL ||
 	    (h->readiness = readiness_open(h, e)) == NULL || (h->store = store_open(h, e)) == NULL ||
 	    (h->tenancy = tenancy_open(h, e)) == NULL || (h->admission = admission_open(h, e)) == NULL ||
-	    (h->langbot = langbot_open(h, e)) == NULL || (h->door = door_open(h, e)) == NULL)
+	    (h->langbot = langbot_open(h, e)) == NULL)
 		return -1;
 	if ((h->errors = errorring_open(e)) == NULL || (h->agent = agent_open(h, e)) == NULL)
 		return -1;
 	int listener = dirs_listen(d, h->config->socket_group, e);
 	if (listener == -1)
 		return -1;
+	h->door = door_open(h, door, e);
+	if (h->door == NULL) {
+		close(listener);
+		return -1;
+	}
 	h->gateway = gateway_open(h, listener, e);
 	if (h->gateway == NULL)
 		return -1;
@@ -307,7 +312,6 @@ house_close(struct house *h)
 	registry_close(&h->registry);
 	agent_close(&h->agent);
 	errorring_close(&h->errors);
-	door_close(&h->door);
 	langbot_close(&h->langbot);
 	admission_close(&h->admission);
 	tenancy_close(&h->tenancy);
@@ -315,6 +319,7 @@ house_close(struct house *h)
 	readiness_close(&h->readiness);
 	pool_close(&h->pool);
 	asks_close(&h->asks);
+	door_close(&h->door);
 	mountrules_close(&h->mountrules);
 }
 
@@ -338,11 +343,11 @@ await_children(void)
 }
 
 static int
-run(struct house *h, struct dirs *d, bool *exec_anew, struct err *e)
+run(struct house *h, struct dirs *d, struct door_start *door, bool *exec_anew, struct err *e)
 {
 	struct control c;
 
-	if (house_open(h, d, e) == -1)
+	if (house_open(h, d, door, e) == -1)
 		return -1;
 	control_open(&c, h);
 	notify_open(h->loop);
@@ -367,6 +372,7 @@ main(int argc, char **argv)
 {
 	static struct config config; /* large */
 	struct options       o = { 0 };
+	struct door_start    door = { .past.listener = -1 };
 	struct dirs          dirs;
 	struct machine       machine;
 	struct err           e = { 0 };
@@ -375,15 +381,20 @@ main(int argc, char **argv)
 
 	log_init("boxd", LOG_INFO);
 	parse_options(argc, argv, &o);
-	if (load_config(&config, &o, &e) == -1 || check_policy(&config, &e) == -1) {
-		fprintf(stderr, "boxd: %s\n", e.text);
-		return EXIT_CONFIG;
-	}
-	if (o.check)
-		return puts("boxd: the configuration is good") < 0;
-	log_init("boxd", config.log_level);
 	if (sodium_init() == -1)
 		return fail(&(struct err){ .text = "libsodium does not start" }, 1);
+	/* the door before all that starts a process: it takes the token out of the environment */
+	if (load_config(&config, &o, &e) == -1 || door_prepare(&door, &config, &e) == -1 ||
+	    check_policy(&config, &e) == -1) {
+		fprintf(stderr, "boxd: %s\n", e.text);
+		door_start_clear(&door);
+		return EXIT_CONFIG;
+	}
+	if (o.check) {
+		door_start_clear(&door);
+		return puts("boxd: the configuration is good") < 0;
+	}
+	log_init("boxd", config.log_level);
 	signal(SIGPIPE, SIG_IGN);
 	umask(022);
 	raise_nofile();
@@ -406,9 +417,11 @@ main(int argc, char **argv)
 		.started = ev_time(),
 		.next_id = (uint64_t)(ev_time() * 1e6),
 	};
-	int status = run(&h, &dirs, &exec_anew, &e);
+	int status = run(&h, &dirs, &door, &exec_anew, &e);
 	if (status == -1)
 		status = fail(&e, 1);
+	if (exec_anew)
+		door_hand_over(h.door);
 	house_close(&h);
 	if (exec_anew) {
 		execv(self, argv);

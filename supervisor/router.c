@@ -5,6 +5,8 @@
 
 #include "admin.h"
 #include "agent.h"
+#include "door.h"
+#include "identity.h"
 #include "langbot.h"
 #include "log.h"
 #include "machine.h"
@@ -75,14 +77,25 @@ on_create(struct house *h, const struct msg *m, struct err *e)
 	return 0;
 }
 
+/* A string of the message; NULL when it has none of that name. */
+static const struct field *
+field_named(enum msg_type t, const char *name)
+{
+	for (const struct field *f = msg_def(t)->fields; f->name != NULL; f++)
+		if (f->kind == K_STR && strcmp(f->name, name) == 0)
+			return f;
+	return NULL;
+}
+
 /* The session that its field of that name names. */
 static int
 to_named(struct house *h, const struct msg *m, struct err *e)
 {
-	for (const struct field *f = msg_def(m->type)->fields; f->name != NULL; f++)
-		if (f->kind == K_STR && strcmp(f->name, "session") == 0)
-			return to_session(h, *(const char *const *)((const char *)m->body + f->offset), m, e);
-	return err_set(e, E_PROTO, "%s names no session", msg_name(m->type));
+	const struct field *f = field_named(m->type, "session");
+
+	if (f == NULL)
+		return err_set(e, E_PROTO, "%s names no session", msg_name(m->type));
+	return to_session(h, *(const char *const *)((const char *)m->body + f->offset), m, e);
 }
 
 /* These name a request of the same connection. */
@@ -112,70 +125,74 @@ on_output_ack(struct house *h, const struct msg *m, struct err *e)
 
 static const struct {
 	int (*fn)(struct house *, const struct msg *, struct err *);
-	bool makes_work; /* refused while stopping */
+	bool     makes_work; /* refused while stopping */
+	unsigned who;        /* may send it */
 } on[MSG__COUNT] = {
-	[MSG_PING] = { admin_ping, false },
-	[MSG_STATUS] = { admin_status, false },
-	[MSG_GET] = { admin_get, false },
-	[MSG_LIST] = { admin_list, false },
-	[MSG_CREATE] = { on_create, true },
-	[MSG_EXEC] = { to_named, true },
-	[MSG_DELETE] = { to_named, false },
-	[MSG_PAUSE] = { to_named, true },
-	[MSG_UNPAUSE] = { to_named, true },
-	[MSG_PROCESS_START] = { to_named, true },
-	[MSG_PROCESS_GET] = { to_named, false },
-	[MSG_PROCESS_LIST] = { to_named, false },
-	[MSG_PROCESS_STOP] = { to_named, true },
-	[MSG_PROCESS_WRITE] = { to_named, true },
-	[MSG_PROCESS_ATTACH] = { to_named, true },
-	[MSG_FILE_STAT] = { to_named, true },
-	[MSG_FILE_LIST] = { to_named, true },
-	[MSG_FILE_MKDIR] = { to_named, true },
-	[MSG_FILE_SYMLINK] = { to_named, true },
-	[MSG_FILE_REMOVE] = { to_named, true },
-	[MSG_FILE_OPEN] = { to_named, true },
-	[MSG_FILE_READ] = { to_named, true },
-	[MSG_FILE_WRITE] = { to_named, true },
-	[MSG_FILE_CLOSE] = { to_named, true },
-	[MSG_BOX_INVALID] = { langbot_deliver, false },
-	[MSG_BOX_EXEC] = { langbot_deliver, true },
-	[MSG_BOX_CREATE] = { langbot_deliver, true },
-	[MSG_BOX_GET] = { langbot_deliver, false },
-	[MSG_BOX_LIST] = { langbot_deliver, false },
-	[MSG_BOX_DELETE] = { langbot_deliver, false },
-	[MSG_BOX_PROCESS_START] = { langbot_deliver, true },
-	[MSG_BOX_PROCESS_GET] = { langbot_deliver, false },
-	[MSG_BOX_PROCESS_STOP] = { langbot_deliver, true },
-	[MSG_BOX_STATUS] = { langbot_deliver, false },
-	[MSG_BOX_PING] = { langbot_deliver, false },
-	[MSG_BOX_HEALTH] = { langbot_deliver, false },
-	[MSG_BOX_BACKEND_INFO] = { langbot_deliver, false },
-	[MSG_BOX_INIT] = { langbot_deliver, true },
-	[MSG_BOX_VERIFY_WORKSPACE] = { langbot_deliver, true },
-	[MSG_BOX_UPSERT_GRANT] = { langbot_deliver, true },
-	[MSG_BOX_REVOKE_GRANT] = { langbot_deliver, true },
-	[MSG_BOX_SHUTDOWN] = { langbot_deliver, false },
-	[MSG_SKILL_LIST] = { langbot_deliver, true },
-	[MSG_SKILL_GET] = { langbot_deliver, true },
-	[MSG_SKILL_CREATE] = { langbot_deliver, true },
-	[MSG_SKILL_UPDATE] = { langbot_deliver, true },
-	[MSG_SKILL_DELETE] = { langbot_deliver, true },
-	[MSG_SKILL_SCAN] = { langbot_deliver, true },
-	[MSG_SKILL_FILES] = { langbot_deliver, true },
-	[MSG_SKILL_READ] = { langbot_deliver, true },
-	[MSG_SKILL_WRITE] = { langbot_deliver, true },
-	[MSG_SKILL_PREVIEW] = { langbot_deliver, true },
-	[MSG_SKILL_INSTALL] = { langbot_deliver, true },
-	[MSG_AGENT_EXEC] = { agent_exec, true },
-	[MSG_AGENT_PROFILES] = { agent_profiles, false },
-	[MSG_AGENT_ERRORS] = { agent_errors, false },
-	[MSG_AGENT_STATUS] = { agent_status, false },
-	[MSG_POOL_CREATE] = { pool_deliver, true },
-	[MSG_POOL_REMOVE] = { pool_deliver, true },
-	[MSG_POOL_STATUS] = { pool_deliver, false },
-	[MSG_CANCEL] = { on_cancel, false },
-	[MSG_OUTPUT_ACK] = { on_output_ack, false },
+	[MSG_PING] = { admin_ping, false, ID_NATIVE },
+	[MSG_STATUS] = { admin_status, false, ID_NATIVE },
+	[MSG_GET] = { admin_get, false, ID_NATIVE },
+	[MSG_LIST] = { admin_list, false, ID_NATIVE },
+	[MSG_CREATE] = { on_create, true, ID_NATIVE },
+	[MSG_EXEC] = { to_named, true, ID_NATIVE },
+	[MSG_DELETE] = { to_named, false, ID_NATIVE },
+	[MSG_PAUSE] = { to_named, true, ID_NATIVE },
+	[MSG_UNPAUSE] = { to_named, true, ID_NATIVE },
+	[MSG_PROCESS_START] = { to_named, true, ID_NATIVE },
+	[MSG_PROCESS_GET] = { to_named, false, ID_NATIVE },
+	[MSG_PROCESS_LIST] = { to_named, false, ID_NATIVE },
+	[MSG_PROCESS_STOP] = { to_named, true, ID_NATIVE },
+	[MSG_PROCESS_WRITE] = { to_named, true, ID_NATIVE | ID_RELAY },
+	[MSG_PROCESS_ATTACH] = { to_named, true, ID_NATIVE | ID_RELAY },
+	[MSG_FILE_STAT] = { to_named, true, ID_NATIVE },
+	[MSG_FILE_LIST] = { to_named, true, ID_NATIVE },
+	[MSG_FILE_MKDIR] = { to_named, true, ID_NATIVE },
+	[MSG_FILE_SYMLINK] = { to_named, true, ID_NATIVE },
+	[MSG_FILE_REMOVE] = { to_named, true, ID_NATIVE },
+	[MSG_FILE_OPEN] = { to_named, true, ID_NATIVE },
+	[MSG_FILE_READ] = { to_named, true, ID_NATIVE },
+	[MSG_FILE_WRITE] = { to_named, true, ID_NATIVE },
+	[MSG_FILE_CLOSE] = { to_named, true, ID_NATIVE },
+	[MSG_BOX_INVALID] = { langbot_deliver, false, ID_NATIVE | ID_RPC },
+	[MSG_BOX_EXEC] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
+	[MSG_BOX_CREATE] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
+	[MSG_BOX_GET] = { langbot_deliver, false, ID_NATIVE | ID_RPC },
+	[MSG_BOX_LIST] = { langbot_deliver, false, ID_NATIVE | ID_RPC },
+	[MSG_BOX_DELETE] = { langbot_deliver, false, ID_NATIVE | ID_RPC },
+	[MSG_BOX_PROCESS_START] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
+	[MSG_BOX_PROCESS_GET] = { langbot_deliver, false, ID_NATIVE | ID_RPC },
+	[MSG_BOX_PROCESS_STOP] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
+	[MSG_BOX_STATUS] = { langbot_deliver, false, ID_NATIVE | ID_RPC },
+	[MSG_BOX_PING] = { langbot_deliver, false, ID_NATIVE | ID_RPC },
+	[MSG_BOX_HEALTH] = { langbot_deliver, false, ID_NATIVE | ID_RPC },
+	[MSG_BOX_BACKEND_INFO] = { langbot_deliver, false, ID_NATIVE | ID_RPC },
+	[MSG_BOX_INIT] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
+	[MSG_BOX_VERIFY_WORKSPACE] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
+	[MSG_BOX_UPSERT_GRANT] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
+	[MSG_BOX_REVOKE_GRANT] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
+	[MSG_BOX_SHUTDOWN] = { langbot_deliver, false, ID_NATIVE | ID_RPC },
+	[MSG_SKILL_LIST] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
+	[MSG_SKILL_GET] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
+	[MSG_SKILL_CREATE] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
+	[MSG_SKILL_UPDATE] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
+	[MSG_SKILL_DELETE] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
+	[MSG_SKILL_SCAN] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
+	[MSG_SKILL_FILES] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
+	[MSG_SKILL_READ] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
+	[MSG_SKILL_WRITE] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
+	[MSG_SKILL_PREVIEW] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
+	[MSG_SKILL_INSTALL] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
+	[MSG_HTTP_AUTH] = { door_auth, true, ID_STRANGER },
+	[MSG_HTTP_HEALTH] = { door_health, false, ID_STRANGER },
+	[MSG_HTTP_READY] = { door_ready, false, ID_STRANGER },
+	[MSG_AGENT_EXEC] = { agent_exec, true, ID_NATIVE },
+	[MSG_AGENT_PROFILES] = { agent_profiles, false, ID_NATIVE },
+	[MSG_AGENT_ERRORS] = { agent_errors, false, ID_NATIVE },
+	[MSG_AGENT_STATUS] = { agent_status, false, ID_NATIVE },
+	[MSG_POOL_CREATE] = { pool_deliver, true, ID_NATIVE },
+	[MSG_POOL_REMOVE] = { pool_deliver, true, ID_NATIVE },
+	[MSG_POOL_STATUS] = { pool_deliver, false, ID_NATIVE },
+	[MSG_CANCEL] = { on_cancel, false, ID_NATIVE | ID_RELAY },
+	[MSG_OUTPUT_ACK] = { on_output_ack, false, ID_NATIVE | ID_RELAY },
 };
 
 int
@@ -186,4 +203,46 @@ route(struct house *h, struct msg *m, struct err *e)
 	if (on[m->type].makes_work && h->stopping)
 		return err_set(e, E_SHUTDOWN, "boxd is shutting down");
 	return on[m->type].fn(h, m, e);
+}
+
+static const char *
+name_of_kind(enum identity_kind k)
+{
+	return k == ID_STRANGER ? "a stranger"
+	       : k == ID_RPC    ? "a client of /rpc/ws"
+	       : k == ID_RELAY  ? "a relay"
+				: "a client";
+}
+
+/* With the session's own name in the place of what the client calls it. */
+static int
+route_relay(struct house *h, const struct relay_right *right, struct msg *m, struct err *e)
+{
+	const struct field *session = field_named(m->type, "session"), *process = field_named(m->type, "process");
+	union {
+		struct msg_process_attach attach;
+		struct msg_process_write  write;
+	} body;
+
+	if (session == NULL || process == NULL) /* it names a request of its own connection */
+		return route(h, m, e);
+	memcpy(&body, m->body, msg_def(m->type)->size);
+	const char **name = (const char **)((char *)&body + session->offset);
+	const char  *which = *(const char **)((char *)&body + process->offset);
+	if (strcmp(*name, right->asked) != 0 || strcmp(*which != '\0' ? which : "default", right->process) != 0)
+		return err_set(
+		    e, E_DENIED, "this relay is for process %s of session %s only", right->process, right->asked);
+	*name = right->session;
+	m->body = &body;
+	return route(h, m, e);
+}
+
+int
+route_from(struct house *h, const struct identity *id, struct msg *m, struct err *e)
+{
+	if (on[m->type].fn != NULL && !(on[m->type].who & id->kind))
+		return err_set(e, E_DENIED, "%s is not for %s", msg_name(m->type), name_of_kind(id->kind));
+	if (id->kind == ID_RELAY)
+		return route_relay(h, id->relay, m, e);
+	return route(h, m, e);
 }

@@ -4,7 +4,12 @@
 
 #include "house.h"
 
+struct identity;
+
 /* -1: refused with a reason, which the caller tells the client. */
 int route(struct house *, struct msg *, struct err *);
+
+/* The same for a client's: may it send this at all?  A relay may only speak with its one process. */
+int route_from(struct house *, const struct identity *, struct msg *, struct err *);
 
 #endif

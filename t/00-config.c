@@ -97,6 +97,68 @@ refuses_what_is_wrong(void)
 }
 
 static void
+takes_a_door(void)
+{
+	static const char text[] = "listen = 127.0.0.1:1\nlisten = [::1]:0\nhttp_origins = https://a.org , http://b:1\n"
+				   "http_hosts = box, box.example.org\nauth = none\ntrusted_instance = a:1";
+	char              name[LIM_PATH + 1], all[256] = "", at[ADDRESS_TEXT];
+
+	if (!ok(parse(text, strlen(text)) == 0 && config_check(&config, &why) == 0, "a door is taken"))
+		diag("%s", why.text);
+	is(address_text(&config.listen, at), "[::1]:0", "the last of its addresses");
+	for (const char *list = config.http_origins; config_next_name(&list, name);)
+		snprintf(all + strlen(all), sizeof(all) - strlen(all), "<%.30s>", name);
+	is(all, "<https://a.org><http://b:1>", "origins one by one");
+	ok(config_trusts_everybody(&config), "without a token");
+}
+
+static void
+refuses_a_bad_door(void)
+{
+	refuses("\nlisten = localhost:5410",
+	    "file:2: listen: 'localhost:5410' is not an address and a port, such as 127.0.0.1:5410 or [::1]:5410, nor "
+	    "none");
+	refuses("auth = maybe", "file:1: auth: 'maybe' should be token or none");
+	refuses("network_on = off", "file:1: network_on: 'off' should be refuse or loopback");
+	refuses(
+	    "trusted_instance = a b", "file:1: trusted_instance: A valid trusted LangBot instance UUID is required");
+	refuses("http_origins = https://a.org, b.org",
+	    "file:1: http_origins: 'b.org' is not an origin, such as https://example.org");
+	refuses("http_origins = https://a.org/x",
+	    "file:1: http_origins: 'https://a.org/x' is not an origin, such as https://example.org");
+	refuses("http_hosts = https://a.org", "file:1: http_hosts: 'https://a.org' is not the name of a host");
+	refuses("max_unauthenticated = 0", "file:1: max_unauthenticated: 0 is not in 1..65536");
+	refuses("relay_line_bytes = 16777217", "file:1: relay_line_bytes: 16777217 is not in 1024..16777216");
+	refuses("token_file = here", "file:1: token_file: 'here' is not an absolute path");
+	refuses("legacy_clients = maybe", "file:1: legacy_clients: 'maybe' should be yes or no");
+}
+
+static void
+door_must_not_stand_open(const char *text, const char *regex)
+{
+	ok(parse(text, strlen(text)) == 0, "each by itself is good");
+	if (*regex == '\0')
+		ok(config_check(&config, &why) == 0, "and together");
+	else if (ok(config_check(&config, &why) == -1, "together they are refused"))
+		like(why.text, regex, "and it is told");
+}
+
+static void
+checks_the_door(void)
+{
+	door_must_not_stand_open("listen = 0.0.0.0:1\nauth = none", "^listen = 0.0.0.0:1: with auth = none whoever");
+	door_must_not_stand_open(
+	    "listen = [::]:1\nauth = none\nplaintext_beyond_loopback = yes", "with auth = none whoever");
+	door_must_not_stand_open("listen = 10.0.0.1:1", "^listen = 10.0.0.1:1: without TLS the token could be read");
+	door_must_not_stand_open("listen = 10.0.0.1:1\nplaintext_beyond_loopback = yes", "");
+	door_must_not_stand_open("listen = 10.0.0.1:1\ntls_certificate = /a\ntls_key = /b", "");
+	door_must_not_stand_open("tls_certificate = /a", "^tls_certificate and tls_key: both must be set, or none");
+	door_must_not_stand_open("tls_key = /a", "both must be set");
+	door_must_not_stand_open("listen = 127.0.0.1:1\nauth = none", "");
+	door_must_not_stand_open("listen = none\nauth = none", "");
+}
+
+static void
 refuses_what_is_long(void)
 {
 	size_t n = 20000;
@@ -134,6 +196,9 @@ main(void)
 	takes_walls_by_name();
 	takes_lists_of_paths();
 	refuses_what_is_wrong();
+	takes_a_door();
+	refuses_a_bad_door();
+	checks_the_door();
 	refuses_what_is_long();
 	survives_noise();
 	done_testing();

@@ -1,1 +1,1 @@
-00-config_EXTRA := supervisor/config
+00-config_EXTRA := supervisor/config supervisor/listen

@@ -1,1 +1,1 @@
-00-policy_EXTRA := supervisor/policy supervisor/mountspec supervisor/config
+00-policy_EXTRA := supervisor/policy supervisor/mountspec supervisor/config supervisor/listen

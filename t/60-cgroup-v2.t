@@ -120,8 +120,9 @@ mkdir $tree/user
 chown -R 65534 "$D" $tree/user/cgroup.procs $tree/user/cgroup.subtree_control $tree/user
 mkdir -m 755 "$D/bin" && cp "$BUILD"/boxd "$BUILD"/boxctl "$BUILD"/box-* "$D/bin/"
 rm -rf "$D/state" "$D/run"
+echo 'listen = none' >"$D/user.conf"
 sh -c 'echo 0 >"$1/cgroup.procs" && exec setpriv --reuid 65534 --regid 65534 --clear-groups "$2/bin/boxd" \
-	--state-dir "$2/state" --runtime-dir "$2/run"' start $tree/user "$D" </dev/null >>"$D/log" 2>&1 &
+	-c "$2/user.conf" --state-dir "$2/state" --runtime-dir "$2/run"' start $tree/user "$D" </dev/null >>"$D/log" 2>&1 &
 BOXD_PID=$!
 eventually _ready_or_dead
 like "$(boxctl status)" 'limits: +memory by cgroup v2, pids by cgroup v2, cpu by cgroup v2' "a user's boxd: limits are by cgroup v2"

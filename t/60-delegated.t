@@ -11,7 +11,7 @@ mkdir "$D/bin"
 cp "$BUILD"/boxd "$BUILD"/boxctl "$BUILD"/box-* "$D/bin/"
 chown -R 65534:65534 "$D" "$own"
 sh -c 'echo 0 >"$1/cgroup.procs" && exec setpriv --reuid 65534 --regid 65534 --clear-groups "$2/bin/boxd" \
-	--state-dir "$2/state" --runtime-dir "$2/run"' start "$own" "$D" </dev/null >"$D/log" 2>&1 &
+	-c "$2/boxd.conf" --state-dir "$2/state" --runtime-dir "$2/run"' start "$own" "$D" </dev/null >"$D/log" 2>&1 &
 BOXD_PID=$!
 ctl() { setpriv --reuid 65534 --regid 65534 --clear-groups "$D/bin/boxctl" --socket "$D/run/boxd.sock" "$@"; }
 eventually ctl ping >/dev/null 2>&1

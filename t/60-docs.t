@@ -31,7 +31,10 @@ awk '/^\.It Cm / { name = $3 } /^Default [0-9]/ { d = $2; sub(/[,.]$/, "", d); p
 is "$(sort "$D/told")" "$(sort "$D/defaults")" "with its default"
 sed -n 's/^\.Dl \([a-z_.]* = .*\)/\1/p' etc/boxd.conf.5 >"$D/examples"
 is "$(wc -l <"$D/examples")" "$(grep -c '^CONF' supervisor/config.def)" "and an example"
-sed -i "s|^seccomp_policy = .*|seccomp_policy = $PWD/etc/seccomp.policy|" "$D/examples" # a file that is there
+# files that are there
+(umask 077; printf -- '-----BEGIN CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----\n' >"$D/pem"; echo 0123456789abcdef0123456789abcdef >"$D/token")
+sed -i "s|^seccomp_policy = .*|seccomp_policy = $PWD/etc/seccomp.policy|; s|^\(tls_[a-z]*\) = .*|\1 = $D/pem|
+	s|^token_file = .*|token_file = $D/token|" "$D/examples"
 "$BUILD/boxd" --check-config -c "$D/examples" >/dev/null
 ok "that is valid"
 

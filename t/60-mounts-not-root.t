@@ -8,7 +8,7 @@ cp "$BUILD"/boxd "$BUILD"/boxctl "$BUILD"/box-* "$D/bin/"
 echo text >"$D/w/f"
 chown -R 65534:65534 "$D"
 mkdir "$D/roots" && echo public >"$D/roots/f"
-setpriv --reuid 65534 --regid 65534 --clear-groups "$D/bin/boxd" --state-dir "$D/state" --runtime-dir "$D/run" \
+setpriv --reuid 65534 --regid 65534 --clear-groups "$D/bin/boxd" -c "$D/boxd.conf" --state-dir "$D/state" --runtime-dir "$D/run" \
 	</dev/null >"$D/log" 2>&1 &
 BOXD_PID=$!
 ctl() { timeout -k 5 60 setpriv --reuid 65534 --regid 65534 --clear-groups "$D/bin/boxctl" --socket "$D/run/boxd.sock" "$@" 2>&1; }

@@ -8,7 +8,7 @@ cp "$BUILD"/boxd "$BUILD"/boxctl "$BUILD"/box-* "$D/bin/"
 chown -R 65534:65534 "$D"
 as_user() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
 # not by the function: $! must be boxd itself
-setpriv --reuid 65534 --regid 65534 --clear-groups "$D/bin/boxd" --state-dir "$D/state" --runtime-dir "$D/run" \
+setpriv --reuid 65534 --regid 65534 --clear-groups "$D/bin/boxd" -c "$D/boxd.conf" --state-dir "$D/state" --runtime-dir "$D/run" \
 	</dev/null >"$D/log" 2>&1 &
 BOXD_PID=$!
 ctl() { as_user "$D/bin/boxctl" --socket "$D/run/boxd.sock" "$@"; }

@@ -5,7 +5,7 @@ trees=$(awk '$3 == "cgroup2" { print $2 }' /proc/mounts)
 grep -Eq '^[^ ]+ [^ ]+ cgroup [^ ]*\bfreezer\b' /proc/mounts || plan skip_all "no v1 freezer is mounted here"
 [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || plan skip_all "this test hides a mount from boxd, which needs root"
 unshare -m sh -c 'for m in $2; do umount -l "$m" || exit 1; done
-	exec "$1/boxd" --state-dir "$3/state" --runtime-dir "$3/run"' start "$BUILD" "$trees" "$D" </dev/null >>"$D/log" 2>&1 &
+	exec "$1/boxd" -c "$3/boxd.conf" --state-dir "$3/state" --runtime-dir "$3/run"' start "$BUILD" "$trees" "$D" </dev/null >>"$D/log" 2>&1 &
 BOXD_PID=$!
 eventually _ready_or_dead
 grep -aoE -m1 'instance=[0-9a-f]{16}' "$D/log" | head -n 1 | sed 's/.*=/boxd-/' >>"$D/.instances"

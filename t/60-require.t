@@ -53,7 +53,7 @@ start_without() { # configuration file
 	eventually _ready_or_dead
 	grep -aoE 'instance=[0-9a-f]{16}' "$D/log" | sed 's/.*=/boxd-/' >>"$D/.instances"
 }
-: >"$D/less.conf"
+echo 'listen = none' >"$D/less.conf"
 start_without "$D/less.conf"
 like "$(boxctl status)" 'tier: +reduced' "less: the tier is reduced"
 like "$(boxctl status)" 'cgroup.memory: .*; remedy: ' "less: what is missing is told, with a remedy"

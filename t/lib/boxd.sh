@@ -21,6 +21,9 @@ _tests=0 _failures=0 _planned= _done= _cleaned=
 : >"$D/log"
 # uids of its own: the kernel counts pipes, watches and the like by uid, and another test may run beside us
 echo "uid_base = $((524288 + $$ % 200 * 128 * 65536))" >"$D/boxd.conf"
+# and no TCP port: the usual one can be had once.  A test that wants LangBot's door says
+# boxd_config 'listen = 127.0.0.1:0'; the last value counts
+echo "listen = none" >>"$D/boxd.conf"
 : >"$D/.seen"
 : >"$D/.instances"
 

@@ -8,22 +8,34 @@ log=$run/log
 ctl() { "$build/boxctl" --socket "$socket" "$@"; }
 
 mkdir -p "$run"
-"$build/boxd" --state-dir "$run/state" --runtime-dir "$run" 2>"$log" &
-boxd=$!
-trap 'kill "$boxd" 2>/dev/null || :; wait "$boxd" 2>/dev/null || :' EXIT
+boxd=
+trap '[ -z "$boxd" ] || kill "$boxd" 2>/dev/null || :; wait' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-tries=0
-until ctl ping >/dev/null 2>&1; do
-	if ! kill -0 "$boxd" 2>/dev/null || [ "$tries" -ge 200 ]; then
+# start ADDRESS: with LangBot's door there; false when it did not come up
+start() {
+	echo "listen = $1" >"$run/boxd.conf"
+	"$build/boxd" -c "$run/boxd.conf" --state-dir "$run/state" --runtime-dir "$run" 2>"$log" &
+	boxd=$!
+	tries=0
+	until ctl ping >/dev/null 2>&1; do
+		if ! kill -0 "$boxd" 2>/dev/null || [ "$tries" -ge 200 ]; then
+			return 1
+		fi
+		tries=$((tries + 1))
+		sleep 0.05
+	done
+}
+
+if ! start 127.0.0.1:5410; then
+	if ! grep -q 'Address already in use' "$log" || ! start 127.0.0.1:0; then
 		echo "boxd did not start:" >&2
 		cat "$log" >&2
 		exit 1
 	fi
-	tries=$((tries + 1))
-	sleep 0.05
-done
+	echo "port 5410 is taken, by another boxd or by LangBot's own runtime: this one listens elsewhere"
+fi
 sed -n 's/.* boxd [a-z]*: \(isolation .*\)/boxd: \1/p' "$log"
 
 echo '$ boxctl run -c '\''echo "hello from $(hostname), pid $$, as $(id -un)"; ls /; ls /root /home'\'
@@ -33,7 +45,12 @@ echo "(exit $?)"
 if [ "$mode" = stay ]; then
 	cat <<-EOF
 
-	boxd is running (pid $boxd, log $log).  From a second terminal:
+	boxd is running (pid $boxd, log $log).  LangBot can be pointed at it:
+
+	  export LANGBOT_BOX_CONTROL_TOKEN=\$($build/boxctl --socket $socket token)
+	  export BOX__RUNTIME__ENDPOINT=ws://$(ctl status -o json | sed -n 's/.*"http_address": *"\([^"]*\)".*/\1/p')
+
+	From a second terminal:
 
 	  export BOXD_SOCKET=$socket
 	  $build/boxctl run -- uname -a

@@ -1,0 +1,99 @@
+/* How long a failure waits, and how much of it is logged. */
+#include <stdio.h>
+
+#include "supervisor/door_slow.h"
+#include "tap.h"
+
+static struct slow slow;
+
+static struct address
+of(unsigned n)
+{
+	struct address a = { 0 };
+
+	a.at.v4.sin_family = AF_INET;
+	a.at.v4.sin_addr.s_addr = htonl(0x0a000000U + n);
+	a.len = sizeof(a.at.v4);
+	return a;
+}
+
+static double
+fail_at(unsigned n, double now)
+{
+	struct address a = of(n);
+	double         d = slow_failed(&slow, &a, now);
+
+	if (d > 0)
+		slow_answered(&slow, &a);
+	return d;
+}
+
+static void
+doubles(void)
+{
+	static const double want[] = { 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5, 5, 5 };
+
+	for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++) {
+		double d = fail_at(1, 1000 + (double)i);
+		ok(d > want[i] - 1e-9 && d < want[i] + 1e-9, "failure %zu waits %.1f s", i + 1, want[i]);
+	}
+	ok(fail_at(2, 1009) < 0.11, "another address does not pay for it");
+	ok(fail_at(1, 1060) > 4.9, "within a minute it is remembered");
+	ok(fail_at(1, 1121) < 0.11, "after a minute of peace it is forgotten");
+}
+
+static void
+few_wait(void)
+{
+	struct address a = of(3);
+	int            waiting = 0;
+
+	for (int i = 0; i < 40; i++)
+		waiting += slow_failed(&slow, &a, 2000) > 0;
+	cmp_ok(waiting, "==", SLOW_WAITING, "only so many of one address wait at a time");
+	slow_answered(&slow, &a);
+	ok(slow_failed(&slow, &a, 2001) > 0, "when one is answered another may wait");
+}
+
+static void
+bounded(void)
+{
+	fail_at(7, 3000);
+	fail_at(7, 3000);
+	for (unsigned i = 0; i < SLOW_ADDRESSES - 1; i++)
+		fail_at(1000 + i, 3001);
+	ok(fail_at(7, 3002) > 0.3, "as many addresses as there is room for are remembered");
+	for (unsigned i = 0; i < SLOW_ADDRESSES; i++)
+		fail_at(5000 + i, 3003);
+	ok(fail_at(7, 3004) < 0.11, "more push out the oldest");
+	struct address none = { 0 };
+	ok(slow_failed(&slow, &none, 3005) > 0, "what has no address is one, too");
+	struct address unknown = of(999999);
+	slow_answered(&slow, &unknown);
+	pass("an answer to one that was pushed out is no harm");
+}
+
+static void
+logs_little(void)
+{
+	uint64_t unsaid = 99;
+	int      lines = 0;
+
+	for (int i = 0; i < 100; i++)
+		lines += slow_may_log(&slow, 5000, &unsaid);
+	cmp_ok(lines, "==", SLOW_LINES, "of a hundred so many are logged");
+	cmp_ok(unsaid, "==", 0, "and none was left out before those");
+	ok(slow_may_log(&slow, 5061, &unsaid), "the next minute has lines again");
+	cmp_ok(unsaid, "==", 100 - SLOW_LINES, "and the first tells how many were not");
+	ok(slow_may_log(&slow, 5062, &unsaid) && unsaid == 0, "once");
+}
+
+int
+main(void)
+{
+	doubles();
+	few_wait();
+	bounded();
+	logs_little();
+	done_testing();
+}

@@ -1,0 +1,1 @@
+00-door-slow_EXTRA := supervisor/door_slow supervisor/listen

@@ -1,0 +1,1 @@
+00-listen_EXTRA := supervisor/listen

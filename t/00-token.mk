@@ -1,0 +1,1 @@
+00-token_EXTRA := supervisor/token proto/tokenfile proto/newfile

@@ -1,0 +1,1 @@
+60-door-legacy_EXTRA := t/lib/doorbox

@@ -1,0 +1,1 @@
+60-door-lets-in_EXTRA := t/lib/doorbox

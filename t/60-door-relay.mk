@@ -1,0 +1,1 @@
+60-door-relay_EXTRA := t/lib/doorbox

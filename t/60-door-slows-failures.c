@@ -1,0 +1,106 @@
+/* Who fails waits, longer each time, and nobody else does.  What is compared is the order of answers, not times. */
+#include "doorbox.h"
+#include "tap.h"
+
+static uint64_t
+knock(uint64_t conn, const char *token)
+{
+	struct msg_http_auth auth;
+
+	msg_defaults(MSG_HTTP_AUTH, &auth);
+	auth.use = HTTP_USE_RPC;
+	auth.token = token;
+	auth.instance = "inst-1";
+	return say_request(conn, MSG_HTTP_AUTH, &auth);
+}
+
+/* The id of the next reply. */
+static uint64_t
+next_reply(bool *failed)
+{
+	struct msg m;
+	uint64_t   id;
+
+	do {
+		hear(&m);
+		id = m.envelope == ENV_REPLY ? m.id : 0;
+		*failed = m.failed;
+		msg_clear(&m);
+	} while (id == 0);
+	return id;
+}
+
+static void
+failures_wait(void)
+{
+	bool     failed;
+	uint64_t bad = knock(by_door(), "wrong"), good = knock(by_door(), DOOR_TOKEN);
+
+	cmp_ok(next_reply(&failed), "==", good, "a good token that comes later is answered first");
+	ok(!failed, "and let in, though its address has just failed");
+	cmp_ok(next_reply(&failed), "==", bad, "then the bad one");
+	ok(failed, "and refused");
+}
+
+/* Each waits twice as long as the one before: a second that comes at once is answered after the first. */
+static void
+longer_each_time(void)
+{
+	bool     failed;
+	uint64_t first = knock(by_door(), "wrong"), second = knock(by_door(), "wrong"),
+		 third = knock(by_door(), "wrong");
+
+	cmp_ok(next_reply(&failed), "==", first, "the first failure is answered");
+	cmp_ok(next_reply(&failed), "==", second, "then the second");
+	cmp_ok(next_reply(&failed), "==", third, "then the third");
+}
+
+static void
+who_leaves_is_forgotten(void)
+{
+	bool     failed;
+	uint64_t conn = by_door();
+
+	knock(conn, "wrong");
+	say_gone(conn);
+	uint64_t good = knock(by_door(), DOOR_TOKEN);
+	cmp_ok(next_reply(&failed), "==", good, "one that leaves while it waits is no burden");
+	conn = by_door();
+	knock(conn, "wrong");
+	struct msg_http_auth again;
+	msg_defaults(MSG_HTTP_AUTH, &again);
+	uint64_t twice = say_request(conn, MSG_HTTP_AUTH, &again);
+	cmp_ok(next_reply(&failed), "==", twice, "one that asks again while it waits");
+	ok(failed, "is refused");
+}
+
+/* More than a few of one address are not kept waiting: they would fill the door. */
+static void
+not_too_many_wait(void)
+{
+	enum { MANY = 40 };
+	uint64_t before = status_number("http_refused");
+	bool     failed;
+
+	for (int i = 0; i < MANY; i++)
+		knock(by_door(), "wrong");
+	for (int i = 0; i < MANY - 17; i++)
+		next_reply(&failed);
+	pass("most of them were answered");
+	cmp_ok(status_number("http_refused") - before, "==", MANY, "all are counted");
+	cmp_ok(log_lines("refused reason"), "<=", 10, "the log has not a line for each");
+}
+
+int
+main(int argc, char **argv)
+{
+	(void)argc;
+	doorbox_main(argv);
+	doorbox_open("");
+	failures_wait();
+	longer_each_time();
+	who_leaves_is_forgotten();
+	not_too_many_wait();
+	doorbox_close();
+	done_testing();
+}

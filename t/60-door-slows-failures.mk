@@ -1,0 +1,1 @@
+60-door-slows-failures_EXTRA := t/lib/doorbox

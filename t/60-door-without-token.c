@@ -1,0 +1,40 @@
+/* auth = none: no token is asked for, and who came first cannot lock others out for ever. */
+#include "doorbox.h"
+#include "tap.h"
+
+#define REFUSED "unauthorized: Unauthorized"
+
+static void
+without_an_instance(void)
+{
+	doorbox_open("auth = none");
+	uint64_t stranger = by_door();
+	is(try_rpc(stranger, "", "bogus"), "", "the first is let in");
+	is(try_rpc(by_door(), "anything", "inst-1"), REFUSED, "another instance is not, as long as that is connected");
+	say_gone(stranger);
+	is(try_rpc(by_door(), "", "inst-1"), "", "when it is gone the next is");
+	is(status_text("trusted_instance"), "inst-1", "and trusted");
+	is(try_rpc(by_door(), "", "bogus"), REFUSED, "the first has lost its place");
+	is(status_text("token_file"), "", "there is no token");
+	doorbox_close();
+}
+
+static void
+with_one(void)
+{
+	doorbox_open("auth = none\ntrusted_instance = inst-1");
+	is(try_rpc(by_door(), "", "bogus"), REFUSED,
+	    "configured: no other takes its place, though it is not connected");
+	is(try_rpc(by_door(), "", "inst-1"), "", "configured: it comes when it likes");
+	doorbox_close();
+}
+
+int
+main(int argc, char **argv)
+{
+	(void)argc;
+	doorbox_main(argv);
+	without_an_instance();
+	with_one();
+	done_testing();
+}

@@ -1,0 +1,1 @@
+60-door-without-token_EXTRA := t/lib/doorbox

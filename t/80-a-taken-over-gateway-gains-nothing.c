@@ -1,0 +1,111 @@
+/* A gateway that a stranger has taken over can say anything on its channel.  boxd asks the kernel, and its own books. */
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "doorbox.h"
+#include "fd.h"
+#include "tap.h"
+
+static struct msg_status none;
+
+/* A connection that it makes up of a socket it has. */
+static const char *
+pretend(int peer, enum speaks speaks)
+{
+	say_open(doorbox_next, peer, speaks);
+	return request(doorbox_next++, MSG_STATUS, &none);
+}
+
+static void
+no_socket_makes_it_a_client(void)
+{
+	int pair[2];
+
+	like(pretend(doorbox_control, SPEAKS_NATIVE), "^denied: connection .* is not admitted",
+	    "the listening socket is no client");
+	like(pretend(doorbox_chan, SPEAKS_NATIVE), "^denied: connection .* is not admitted",
+	    "nor its own channel, whose other end is boxd");
+	like(pretend(doorbox_http, SPEAKS_NATIVE), "^denied: connection .* is not admitted",
+	    "nor the listening socket of LangBot's door");
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
+		BAIL_OUT("socketpair: %s", strerror(errno));
+	like(pretend(pair[0], SPEAKS_NATIVE), "^denied: connection .* is not admitted", "nor a pair of its own");
+	like(pretend(pair[0], SPEAKS_HTTP), "^denied: connection .* is not admitted", "not even as a stranger");
+	close(pair[0]);
+	close(pair[1]);
+}
+
+static void
+strangers_stay_strangers(void)
+{
+	struct msg_create     create;
+	struct msg_box_exec   exec;
+	struct msg_skill_list skills;
+	uint64_t              conn = by_door();
+
+	msg_defaults(MSG_CREATE, &create);
+	msg_defaults(MSG_BOX_EXEC, &exec);
+	msg_defaults(MSG_SKILL_LIST, &skills);
+	exec.spec.session_id = "s";
+	like(request(conn, MSG_STATUS, &none), "^denied: status is not for a stranger", "a stranger: no status");
+	like(request(conn, MSG_CREATE, &create), "^denied: create is not for a stranger", "a stranger: no session");
+	like(request(conn, MSG_BOX_EXEC, &exec), "^denied: box_exec is not for a stranger", "a stranger: no action");
+	like(request(conn, MSG_SKILL_LIST, &skills), "^denied: skill_list is not for a stranger",
+	    "a stranger: no skill");
+	is(try_rpc(conn, DOOR_TOKEN, "inst-1"), "", "one that is let in");
+	like(request(conn, MSG_STATUS, &none), "^denied: status is not for a client of /rpc/ws",
+	    "/rpc/ws: no native request");
+	like(request(conn, MSG_CREATE, &create), "^denied: create is not for a client of /rpc/ws",
+	    "/rpc/ws: no native session");
+	struct msg_http_auth auth;
+	msg_defaults(MSG_HTTP_AUTH, &auth);
+	like(request(by_control(SPEAKS_NATIVE), MSG_HTTP_AUTH, &auth), "^denied: http_auth is not for a client",
+	    "a native client asks for nothing");
+}
+
+static void
+ids_are_its_own(void)
+{
+	uint64_t real = doorbox_next;
+
+	like(request(real + 1000, MSG_STATUS, &none), "^denied: connection .* is not admitted",
+	    "a connection that never came");
+	doorbox_next = UINT64_MAX; /* what boxd asks itself comes from there */
+	say_request(by_control(SPEAKS_NATIVE), MSG_STATUS, &none);
+	doorbox_next = real + (2UL << 40); /* that is one of a gateway to come */
+	say_request(by_control(SPEAKS_NATIVE), MSG_STATUS, &none);
+	doorbox_next = real;
+	uint64_t client = by_control(SPEAKS_NATIVE);
+	is(request(client, MSG_STATUS, &none), "", "a real client is served all the time");
+	cmp_ok(log_lines("which is not one of its own"), "==", 4, "what came by ids of others was not heard");
+	say_open(client, doorbox_control, SPEAKS_HTTP);
+	is(request(client, MSG_STATUS, &none), "", "and stays who it is, whatever is said of it later");
+}
+
+static void
+not_without_end(void)
+{
+	enum { MANY = 200 };
+	uint64_t last = 0;
+
+	for (int i = 0; i < MANY; i++)
+		last = by_control(SPEAKS_NATIVE);
+	like(request(last, MSG_STATUS, &none), "^denied: connection",
+	    "not more connections than boxd would ever let in");
+}
+
+int
+main(int argc, char **argv)
+{
+	(void)argc;
+	doorbox_main(argv);
+	doorbox_open("max_connections = 64");
+	no_socket_makes_it_a_client();
+	strangers_stay_strangers();
+	ids_are_its_own();
+	not_without_end();
+	doorbox_close();
+	done_testing();
+}

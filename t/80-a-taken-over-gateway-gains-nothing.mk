@@ -1,0 +1,1 @@
+80-a-taken-over-gateway-gains-nothing_EXTRA := t/lib/doorbox
