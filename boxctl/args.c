@@ -124,6 +124,14 @@ set_socket(struct args *a, const char *v, struct err *e)
 }
 
 static int
+set_url(struct args *a, const char *v, struct err *e)
+{
+	(void)e;
+	a->url = v;
+	return 0;
+}
+
+static int
 set_output(struct args *a, const char *v, struct err *e)
 {
 	a->json = strcmp(v, "json") == 0;
@@ -554,6 +562,11 @@ const struct opt ps_options[] = { { 0, "names", NULL, NULL, set_names_only }, /*
 
 const struct opt doctor_options[] = {
 	{ 0, "attack", NULL, "attack throw-away sessions of the running boxd, and tell what held", set_attack },
+	END_OF_TABLE
+};
+
+const struct opt langbot_stdio_options[] = {
+	{ 0, "url", "URL", "ws://HOST[:PORT] of boxd's door for LangBot, in place of its socket", set_url },
 	END_OF_TABLE
 };
 

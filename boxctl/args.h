@@ -35,10 +35,11 @@ struct args {
 	bool                    eof;
 
 	/* one command each */
-	bool force;
-	bool quiet;
-	bool names_only;
-	bool attack;
+	bool        force;
+	bool        quiet;
+	bool        names_only;
+	bool        attack;
+	const char *url; /* langbot-stdio; NULL: the socket */
 
 	/* what is not an option */
 	const char **v; /* owned; NULL behind the last */
@@ -56,7 +57,7 @@ struct opt {
 enum { OPT_GROUPS = 4 };
 
 extern const struct opt global_options[], common_options[], spec_options[], exec_options[], rm_options[], ps_options[],
-    create_options[], process_options[], cp_options[], doctor_options[];
+    create_options[], process_options[], cp_options[], doctor_options[], langbot_stdio_options[];
 
 void args_init(struct args *);
 void args_clear(struct args *);

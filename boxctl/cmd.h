@@ -63,6 +63,7 @@ int cmd_files(const struct args *);
 int cmd_rm(const struct args *);
 int cmd_doctor(const struct args *);
 int cmd_call(const struct args *);
+int cmd_langbot_stdio(const struct args *);
 int cmd_help(const struct args *);
 int cmd_version(const struct args *);
 

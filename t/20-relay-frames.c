@@ -73,25 +73,25 @@ cut(bool lines, size_t most, uint64_t from, const char *bytes, size_t n, size_t 
 
 /* The same result for every size of piece, and every place of a single cut. */
 static void
-same_in_all_splits(const char *what, bool lines, uint64_t from, const char *bytes, const char *want)
+same_in_all_splits(const char *what, uint64_t from, const char *bytes, const char *want)
 {
 	size_t n = strlen(bytes), wrong = 0;
 
 	for (size_t piece = 1; piece <= n; piece++) {
-		struct seen s = cut(lines, MIB, from, bytes, n, piece);
+		struct seen s = cut(true, MIB, from, bytes, n, piece);
 
-		wrong += lines && strcmp(text_of(&s), want) != 0;
+		wrong += strcmp(text_of(&s), want) != 0;
 		buf_clear(&s.all);
 	}
 	for (size_t at = 1; at < n; at++) {
 		struct framer f;
 		struct seen   s = { 0 };
 
-		framer_init(&f, lines, MIB);
+		framer_init(&f, true, MIB);
 		push(&f, &s, from, bytes, at);
 		push(&f, &s, from + at, bytes + at, n - at);
 		finish(&f, &s);
-		wrong += strcmp(text_of(&s), want) != 0 && lines;
+		wrong += strcmp(text_of(&s), want) != 0;
 		buf_clear(&s.all);
 	}
 	cmp_ok(wrong, "==", 0, "%s: in all splits", what);
@@ -100,21 +100,21 @@ same_in_all_splits(const char *what, bool lines, uint64_t from, const char *byte
 static void
 test_lines(void)
 {
-	same_in_all_splits("two lines", true, 0, "{\"a\":1}\n{\"b\":2}\n", "{\"a\":1}|{\"b\":2}|");
-	same_in_all_splits("an unfinished last line", true, 0, "one\ntwo", "one|two|");
-	same_in_all_splits("empty and blank lines are none", true, 0, "\n\none\n \t\r\n\r\ntwo\n\n", "one|two|");
-	same_in_all_splits("a carriage return stays", true, 0, "one\r\ntwo\r\n", "one\r|two\r|");
-	same_in_all_splits("characters of every length", true, 0,
+	same_in_all_splits("two lines", 0, "{\"a\":1}\n{\"b\":2}\n", "{\"a\":1}|{\"b\":2}|");
+	same_in_all_splits("an unfinished last line", 0, "one\ntwo", "one|two|");
+	same_in_all_splits("empty and blank lines are none", 0, "\n\none\n \t\r\n\r\ntwo\n\n", "one|two|");
+	same_in_all_splits("a carriage return stays", 0, "one\r\ntwo\r\n", "one\r|two\r|");
+	same_in_all_splits("characters of every length", 0,
 	    "a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80z\n\xf0\x9f\x98\x80\n",
 	    "a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80z|\xf0\x9f\x98\x80|");
-	same_in_all_splits("broken ones", true, 0,
+	same_in_all_splits("broken ones", 0,
 	    "a\xff"
 	    "b\xe2\x82\n\xf0\x9f\x98\n\x80\n",
 	    "a\xef\xbf\xbd"
 	    "b\xef\xbf\xbd|\xef\xbf\xbd|\xef\xbf\xbd|");
-	same_in_all_splits("a stream that begins behind a newline", true, 41, "\none\ntwo\n", "one|two|");
-	same_in_all_splits("a stream that begins in a line", true, 41, "st of it\none\ntwo\n", "one|two|");
-	same_in_all_splits("one that has no line at all", true, 41, "st of it", "");
+	same_in_all_splits("a stream that begins behind a newline", 41, "\none\ntwo\n", "one|two|");
+	same_in_all_splits("a stream that begins in a line", 41, "st of it\none\ntwo\n", "one|two|");
+	same_in_all_splits("one that has no line at all", 41, "st of it", "");
 }
 
 static void
