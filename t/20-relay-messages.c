@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "log.h"
 #include "relayws.h"
 #include "tap.h"
 
@@ -349,6 +350,7 @@ test_input_fails(void)
 int
 main(void)
 {
+	log_init("relay", LOG_ERROR);
 	test_attach();
 	test_acks();
 	test_ack_marks();
