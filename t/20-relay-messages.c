@@ -78,13 +78,68 @@ test_acks(void)
 	cmp_ok(w.acked, "==", 18, "a message the socket did not take is not acknowledged");
 	out(23, "five\n");
 	cmp_ok(w.acked, "==", 18, "nor one behind it");
-	relayws_take(&w, 8);
-	cmp_ok(w.acked, "==", 18, "its first bytes change nothing");
+	relayws_take(&w, 5);
+	cmp_ok(w.acked, "==", 18, "all but its last byte changes nothing");
+	relayws_take(&w, 1);
+	cmp_ok(w.acked, "==", 23, "with that it is");
 	relayws_take(&w, 3);
 	out(28, "x");
-	cmp_ok(w.acked, "<=", 23, "when the second is half taken, at most the first is acknowledged");
+	cmp_ok(w.acked, "==", 23, "half of the second changes nothing");
 	relayws_take(&w, 0);
 	cmp_ok(w.acked, "==", 28, "all taken, all whole ones acknowledged");
+	relayws_close(&w);
+}
+
+static void
+test_offsets(void)
+{
+	begin(true, MIB);
+	out(0, "one\ntw");
+	out(2, "e\ntwo\nth");
+	out(2, "e\n");
+	out(10, "ree\n");
+	ok(w.n == 3 && strcmp(text(1), "two") == 0 && strcmp(text(2), "three") == 0, "what is sent twice counts once");
+	cmp_ok(w.acked, "==", 14, "by its offsets");
+	out(100, "x\nfour\n");
+	ok(w.finished && w.code == WS_INTERNAL && w.n == 3, "a hole is an error of ours");
+	relayws_close(&w);
+}
+
+/* Little is handed to a socket that does not take it; what is not is there for whoever comes next. */
+static void
+test_look_ahead(void)
+{
+	char   line[1000];
+	size_t at = 0;
+
+	memset(line, 'z', sizeof(line));
+	line[999] = '\n';
+	begin(true, MIB);
+	w.full = true;
+	for (int i = 0; i < 500; i++, at += sizeof(line))
+		relayws_output(&w, at, line, sizeof(line));
+	cmp_ok(w.queued_top, "<", 64 * 1024, "of 500 kB a socket that takes nothing is given little");
+	cmp_ok(w.acked, "==", 0, "and nothing is acknowledged");
+	while (w.queued > 0)
+		relayws_take(&w, 700);
+	ok(w.n == 500 && w.acked == at, "as it takes it, all of it goes");
+	cmp_ok(w.queued_top, "<", 64 * 1024, "never much at a time");
+	relayws_close(&w);
+
+	begin(true, MIB);
+	w.full = true;
+	for (int i = 0; i < 500; i++)
+		relayws_output(&w, (size_t)i * sizeof(line), line, sizeof(line));
+	relayws_ended(&w, 0);
+	ok(w.n == 500 && w.finished, "a process that ends: all is handed over before the close");
+	relayws_close(&w);
+
+	begin(true, MIB);
+	w.full = true;
+	for (int i = 0; i < 500; i++)
+		relayws_output(&w, (size_t)i * sizeof(line), line, sizeof(line));
+	relayws_fail(&w, 1, E_STATE, "somebody else attached to process mcp");
+	ok(w.n < 100 && w.finished, "a take-over: it is left to the other");
 	relayws_close(&w);
 }
 
@@ -105,13 +160,9 @@ test_ack_marks(void)
 	ok(w.acks == 0, "2000 messages wait");
 	bool right = true;
 	while (w.queued > 0) {
-		uint64_t left_bytes = w.queued;
-
-		relayws_take(&w, 1000);
-		out(at, "x"); /* so that it looks */
-		at++;
-		uint64_t gone = (2000 * 15 - left_bytes) / 15 + 67; /* messages that can have left by now */
-		right = right && w.acked >= previous && w.acked <= gone * 12;
+		relayws_take(&w, 100);
+		uint64_t left = (w.n * 13 - w.queued) / 13; /* messages, each a frame of 13 bytes for a line of 12 */
+		right = right && w.acked >= previous && w.acked <= left * 12;
 		previous = w.acked;
 	}
 	ok(right, "never more is acknowledged than has left, however many wait");
@@ -353,6 +404,8 @@ main(void)
 	log_init("relay", LOG_ERROR);
 	test_attach();
 	test_acks();
+	test_offsets();
+	test_look_ahead();
 	test_ack_marks();
 	test_batches();
 	test_large();

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { HEADER = 4, LOW_WATER = 65536 };
+enum { HEADER = 2, LOW_WATER = 65536 };
 
 /* ---- ws.h ---- */
 
@@ -175,10 +175,8 @@ relayws_written(struct ws *w)
 void
 relayws_take(struct ws *w, size_t n)
 {
-	bool was_high = w->queued > LOW_WATER;
-
 	w->queued -= n == 0 || n > w->queued ? w->queued : n;
-	if (w->queued == 0 || (was_high && w->queued <= LOW_WATER))
+	if (w->queued <= LOW_WATER)
 		w->ops->on_drained(w->guest);
 }
 

@@ -26,18 +26,12 @@ framer_whole(const struct framer *f)
 	return f->at - f->held.len;
 }
 
-/* A hole in the stream cannot be: nothing is dropped under a reader.  Should there be one, half a line is none. */
-size_t
-framer_seek(struct framer *f, uint64_t offset, size_t n)
+void
+framer_begin(struct framer *f, uint64_t offset)
 {
-	if (!f->begun || offset > f->at) {
-		f->skipping = f->lines && offset > 0;
-		f->held.len = 0;
-		f->begun = true;
-		f->at = offset;
-	}
-	uint64_t known = f->at - offset;
-	return known < n ? (size_t)known : n;
+	f->begun = true;
+	f->at = offset;
+	f->skipping = f->lines && offset > 0;
 }
 
 static bool

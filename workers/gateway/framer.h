@@ -16,8 +16,8 @@
 
 struct framer {
 	bool       lines;
-	size_t     most;     /* bytes of one message */
-	bool       begun;    /* the first bytes came */
+	size_t     most; /* bytes of one message */
+	bool       begun;
 	bool       skipping; /* lines: up to the next newline */
 	uint64_t   at;       /* offset behind the last byte that was taken in */
 	uint64_t   skipped;  /* bytes of lines whose beginning is gone, so far */
@@ -34,8 +34,8 @@ enum framed {
 void framer_init(struct framer *, bool lines, size_t most);
 void framer_clear(struct framer *);
 
-/* Where the bytes that come now are in the stream.  Some of them may be known already: so many are to be left out. */
-size_t framer_seek(struct framer *, uint64_t offset, size_t n);
+/* Before the first bytes: where they are in the stream. */
+void framer_begin(struct framer *, uint64_t offset);
 
 /* Take bytes in, up to the end of a message; *bytes and *n are what is left of them. */
 enum framed framer_next(struct framer *, const char **bytes, size_t *n, struct buf *out);

@@ -4,8 +4,9 @@
  * Out: output comes in pieces of the pipe, goes through the framer, and leaves as messages.  It is acknowledged when it
  * has left as whole messages and the client's socket has taken them, so whoever attaches next, after any cut, begins
  * with the first message that this client's socket did not take.  What a client's kernel had and the client never read
- * cannot be known here.  The window bounds what is unacknowledged, and by that all that waits here and in the ws: a
- * client that does not read makes the process wait.
+ * cannot be known here.  Only a little is handed to the ws ahead of that, so a cut makes little come twice; the rest
+ * waits here.  The window bounds what is unacknowledged, and by that all that waits: a client that does not read makes
+ * the process wait.
  *
  * In: messages and their newlines wait here, and one write is on its way; the next takes all that came meanwhile.  So
  * their order is theirs, and many small messages cost few writes.
@@ -23,9 +24,16 @@
 
 #define WRITE_BYTES (256 * KIB) /* of one write: others may write too, and LIM_WRITE is for all of them */
 #define INPUT_HIGH (256 * KIB)  /* from here on the client is not read */
-#define RAW_WINDOW (512 * KIB)  /* without lines, where nothing must be whole */
-#define REASON_BYTES 123        /* of a close frame */
-#define ATTACH 1UL              /* request id of the attachment; those of writes are behind it */
+#define AHEAD (32 * KIB)       /* queued in the ws: no more is handed to it; under its low water, so that it calls us */
+#define RAW_WINDOW (512 * KIB) /* without lines, where nothing must be whole */
+#define REASON_BYTES 123       /* of a close frame */
+#define ATTACH 1UL             /* request id of the attachment; those of writes are behind it */
+
+/* Bytes that are taken from the front. */
+struct queue {
+	struct buf bytes; /* owned */
+	size_t     at;    /* the first that is left */
+};
 
 struct relay {
 	struct ws *ws;
@@ -33,6 +41,7 @@ struct relay {
 	bool       finished; /* said goodbye: nothing goes either way any more */
 
 	/* out */
+	struct queue  output; /* not yet in the framer */
 	struct framer framer;
 	struct taken  taken;
 	uint64_t      acked;
@@ -40,14 +49,39 @@ struct relay {
 	bool          gives_up; /* a line is too long: ends when all before it is taken */
 
 	/* in */
-	struct buf input; /* owned */
-	size_t     input_at;
-	uint64_t   next_id;
-	uint64_t   write;   /* on its way; 0: none */
-	size_t     writing; /* bytes of it */
-	bool       held;    /* the client is not read */
-	bool       deaf;    /* the process takes nothing any more; its last output is still to come */
+	struct queue input;
+	uint64_t     next_id;
+	uint64_t     write;   /* on its way; 0: none */
+	size_t       writing; /* bytes of it */
+	bool         held;    /* the client is not read */
+	bool         deaf;    /* the process takes nothing any more; its last output is still to come */
 };
+
+static size_t
+queue_left(const struct queue *q)
+{
+	return q->bytes.len - q->at;
+}
+
+/* What is taken goes from the front, but not for every piece; and what was long once is not held for ever. */
+static void
+queue_take(struct queue *q, size_t n)
+{
+	q->at += n;
+	if (q->at < queue_left(q))
+		return;
+	buf_drop(&q->bytes, q->at);
+	q->at = 0;
+	if (q->bytes.len == 0 && q->bytes.cap > LIM_RELAY_CHUNK)
+		buf_clear(&q->bytes);
+}
+
+static void
+queue_clear(struct queue *q)
+{
+	buf_clear(&q->bytes);
+	q->at = 0;
+}
 
 /* ---- the end ---- */
 
@@ -157,40 +191,71 @@ on_framed(struct relay *r, enum framed what, struct buf *text)
 	}
 }
 
+/* What waits becomes messages, until so much is queued in the ws. */
 static void
-pass_on(struct relay *r, uint64_t offset, const char *bytes, size_t n)
+pass_on(struct relay *r, size_t ahead)
 {
-	struct buf text;
-	uint64_t   skipped = r->framer.skipped;
-	size_t     known = framer_seek(&r->framer, offset, n);
+	uint64_t skipped = r->framer.skipped;
 
-	bytes += known;
-	n -= known;
-	while (n > 0 && !r->gives_up && !r->finished)
+	while (queue_left(&r->output) > 0 && ws_queued(r->ws) < ahead && !r->gives_up && !r->finished) {
+		const char *bytes = r->output.bytes.data + r->output.at;
+		size_t      before = queue_left(&r->output), n = before;
+		struct buf  text;
+
 		on_framed(r, framer_next(&r->framer, &bytes, &n, &text), &text);
+		queue_take(&r->output, before - n);
+	}
 	if (r->framer.skipped > skipped && !r->gives_up)
 		log_info("conn=%lu session=%s process=%s skipped=%lu bytes of a line whose beginning is gone",
 		    ws_conn(r->ws), r->session, log_escape(r->process, strlen(r->process)),
 		    r->framer.skipped - skipped);
+}
+
+static void
+go_on(struct relay *r)
+{
 	acknowledge(r);
+	if (!r->finished)
+		pass_on(r, AHEAD);
+	if (!r->finished)
+		acknowledge(r);
 	give_up_if_taken(r);
+}
+
+/* Some of it may be known: another worker begins where its supervisor says. */
+static int
+take_in(struct relay *r, const struct msg_output *o, struct err *e)
+{
+	uint64_t    have = r->framer.at + queue_left(&r->output);
+	struct blob data = o->data;
+	size_t      before = r->output.bytes.len;
+
+	if (!r->framer.begun)
+		have = o->offset;
+	if (o->offset > have)
+		return err_set(e, E_CRASH, "output of the process is missing");
+	if (!r->framer.begun)
+		framer_begin(&r->framer, o->offset);
+	if (blob_read(&data, &r->output.bytes, e) == -1)
+		return -1;
+	size_t known = have - o->offset < data.len ? (size_t)(have - o->offset) : data.len;
+	char  *fresh = r->output.bytes.data + before;
+	memmove(fresh, fresh + known, data.len - known);
+	r->output.bytes.len -= known;
+	return 0;
 }
 
 static void
 on_output(struct relay *r, const struct msg_output *o)
 {
-	struct buf bytes = { 0 };
 	struct err e;
 
 	if (o->call != ATTACH || o->stream != STREAM_STDOUT || r->gives_up)
 		return;
-	if (o->data.data != NULL)
-		pass_on(r, o->offset, o->data.data, o->data.len);
-	else if (blob_read(&o->data, &bytes, &e) == 0)
-		pass_on(r, o->offset, bytes.data, bytes.len);
-	else
+	if (take_in(r, o, &e) == -1)
 		finish_with(r, &e);
-	buf_clear(&bytes);
+	else
+		go_on(r);
 }
 
 /* All output came before the answer. */
@@ -200,7 +265,8 @@ on_process_end(struct relay *r, const struct msg_process_info *p)
 	struct buf text;
 	char       reason[REASON_BYTES + 1];
 
-	if (!r->gives_up)
+	pass_on(r, SIZE_MAX);
+	if (!r->gives_up && !r->finished)
 		on_framed(r, framer_end(&r->framer, &text), &text);
 	give_up_if_taken(r);
 	if (p->exit_code >= 0)
@@ -244,30 +310,16 @@ static void
 write_next(struct relay *r)
 {
 	struct msg_process_write w = { .session = r->session, .process = r->process };
-	size_t                   n = r->input.len - r->input_at;
+	size_t                   n = queue_left(&r->input);
 	struct err               e;
 
 	if (r->write != 0 || n == 0)
 		return;
 	r->writing = n < WRITE_BYTES ? n : WRITE_BYTES;
-	w.data = blob_of(r->input.data + r->input_at, r->writing);
+	w.data = blob_of(r->input.bytes.data + r->input.at, r->writing);
 	r->write = r->next_id++;
 	if (ws_ask(r->ws, MSG_PROCESS_WRITE, r->write, &w, &e) == -1)
 		finish_with(r, &e);
-}
-
-/* What is written goes from the front, but not for every piece of a long message. */
-static void
-written(struct relay *r)
-{
-	r->input_at += r->writing;
-	if (r->input_at == r->input.len && r->input.cap > INPUT_HIGH) {
-		buf_clear(&r->input);
-		r->input_at = 0;
-	} else if (r->input_at >= r->input.len - r->input_at) {
-		buf_drop(&r->input, r->input_at);
-		r->input_at = 0;
-	}
 }
 
 /*
@@ -280,17 +332,16 @@ on_write_answer(struct relay *r, const struct msg *m)
 	r->write = 0;
 	if (m->failed && m->error.code == E_NOTRUNNING) {
 		r->deaf = true;
-		buf_clear(&r->input);
-		r->input_at = 0;
+		queue_clear(&r->input);
 	} else if (m->failed) {
 		finish_with(r, &m->error);
 		return;
 	} else {
-		written(r);
+		queue_take(&r->input, r->writing);
 	}
 	write_next(r);
 	if (!r->finished)
-		hold(r, r->input.len - r->input_at >= INPUT_HIGH);
+		hold(r, queue_left(&r->input) >= INPUT_HIGH);
 }
 
 static void
@@ -300,15 +351,15 @@ on_text(void *guest, const char *text, size_t n)
 
 	if (r->finished || r->deaf)
 		return;
-	buf_append(&r->input, text, n);
-	buf_append(&r->input, "\n", 1);
-	if (r->input.failed) {
+	buf_append(&r->input.bytes, text, n);
+	buf_append(&r->input.bytes, "\n", 1);
+	if (r->input.bytes.failed) {
 		finish(r, WS_INTERNAL, "no memory for the process's input");
 		return;
 	}
 	write_next(r);
 	if (!r->finished)
-		hold(r, r->input.len - r->input_at >= INPUT_HIGH);
+		hold(r, queue_left(&r->input) >= INPUT_HIGH);
 }
 
 /* As upstream has it. */
@@ -352,10 +403,8 @@ on_drained(void *guest)
 {
 	struct relay *r = guest;
 
-	if (r->finished)
-		return;
-	acknowledge(r);
-	give_up_if_taken(r);
+	if (!r->finished)
+		go_on(r);
 }
 
 static void
@@ -364,7 +413,8 @@ on_gone(void *guest)
 	struct relay *r = guest;
 
 	framer_clear(&r->framer);
-	buf_clear(&r->input);
+	queue_clear(&r->output);
+	queue_clear(&r->input);
 	free(r);
 }
 

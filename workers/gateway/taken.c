@@ -1,12 +1,23 @@
 #include "taken.h"
 
-void
-taken_add(struct taken *t, size_t bytes, uint64_t to)
+/* A server's: not masked. */
+static size_t
+frame_bytes(size_t text)
 {
-	if (t->n < TAKEN_MARKS)
+	return text + (text < 126 ? 2 : text < 65536 ? 4 : 10);
+}
+
+void
+taken_add(struct taken *t, size_t text_bytes, uint64_t to)
+{
+	size_t last = (t->first + t->n + TAKEN_MARKS - 1) % TAKEN_MARKS;
+
+	if (t->n < TAKEN_MARKS / 2 || (t->n < TAKEN_MARKS && t->handed - t->marks[last].begun >= TAKEN_GRAIN)) {
+		last = (last + 1) % TAKEN_MARKS;
 		t->n++;
-	size_t last = (t->first + t->n - 1) % TAKEN_MARKS;
-	t->handed += bytes;
+		t->marks[last].begun = t->handed;
+	}
+	t->handed += frame_bytes(text_bytes);
 	t->marks[last].handed = t->handed;
 	t->marks[last].to = to;
 }
