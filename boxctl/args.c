@@ -130,6 +130,14 @@ set_socket(struct args *a, const char *v, struct err *e)
 }
 
 static int
+set_url(struct args *a, const char *v, struct err *e)
+{
+	(void)e;
+	a->url = v;
+	return 0;
+}
+
+static int
 set_output(struct args *a, const char *v, struct err *e)
 {
 	a->json = strcmp(v, "json") == 0;
@@ -588,6 +596,11 @@ const struct opt doctor_options[] = {
 
 const struct opt token_options[] = {
 	{ 0, "new", NULL, "make another first; clients need it from then on", set_new_token }, END_OF_TABLE
+};
+
+const struct opt langbot_stdio_options[] = {
+	{ 0, "url", "URL", "ws://HOST[:PORT] of boxd's door for LangBot, in place of its socket", set_url },
+	END_OF_TABLE
 };
 
 /* ---- the whole ---- */

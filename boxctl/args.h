@@ -43,11 +43,12 @@ struct args {
 	bool     take_in;
 
 	/* one command each */
-	bool force;
-	bool quiet;
-	bool names_only;
-	bool attack;
-	bool new_token;
+	bool        force;
+	bool        quiet;
+	bool        names_only;
+	bool        attack;
+	bool        new_token;
+	const char *url; /* langbot-stdio; NULL: the socket */
 
 	/* what is not an option */
 	const char **v; /* owned; NULL behind the last */
@@ -65,7 +66,8 @@ struct opt {
 enum { OPT_GROUPS = 4 };
 
 extern const struct opt global_options[], common_options[], spec_options[], exec_options[], rm_options[], ps_options[],
-    create_options[], process_options[], cp_options[], doctor_options[], agent_options[], pool_options[], token_options[];
+    create_options[], process_options[], cp_options[], doctor_options[], agent_options[], pool_options[],
+    token_options[], langbot_stdio_options[];
 
 void args_init(struct args *);
 void args_clear(struct args *);

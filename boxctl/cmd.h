@@ -66,6 +66,7 @@ int cmd_pool(const struct args *);
 int cmd_token(const struct args *);
 int cmd_call(const struct args *);
 int cmd_agent(const struct args *);
+int cmd_langbot_stdio(const struct args *);
 int cmd_help(const struct args *);
 int cmd_version(const struct args *);
 

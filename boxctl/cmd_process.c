@@ -46,6 +46,7 @@ add_row(struct table *t, const struct msg_process_info *p)
 	table_cell(t, PLAIN, "%s", end_of(p));
 	table_cell(t, PLAIN, "%lu", p->restarts);
 	table_cell(t, PLAIN, "%s", text_size(p->stdout_bytes));
+	table_cell(t, p->stdout_dropped > 0 ? YELLOW : PLAIN, "%s", text_size(p->stdout_dropped));
 	table_cell(t, PLAIN, "%s", p->attached ? "yes" : "no");
 	table_cell(t, PLAIN, "%s", p->argv.n > 0 ? p->argv.v[0] : "");
 }
@@ -53,8 +54,8 @@ add_row(struct table *t, const struct msg_process_info *p)
 static void
 print_table(const struct msg_processes *all)
 {
-	static const char *const heads[] = { "PROCESS", "STATE", "SINCE", "LAST END", "RESTARTS", "OUTPUT", "ATTACHED",
-		"PROGRAM", NULL };
+	static const char *const heads[] = { "PROCESS", "STATE", "SINCE", "LAST END", "RESTARTS", "OUTPUT", "DROPPED",
+		"ATTACHED", "PROGRAM", NULL };
 	struct table            *t = table_open(heads);
 
 	if (t == NULL)

@@ -94,6 +94,10 @@ const struct cmd commands[] = {
 	    "  boxctl call ping\n"
 	    "  boxctl call get '{\"session\": \"work\"}' -o json\n",
 	    { common_options }, ANY, 1, 2, cmd_call },
+	{ "langbot-stdio", NULL, "[--url URL]", "LangBot's stdio transport, bridged to boxd",
+	    "  LANGBOT_BOX_TRUSTED_INSTANCE_UUID=... boxctl langbot-stdio\n"
+	    "  boxctl langbot-stdio --url ws://127.0.0.1:5410\n",
+	    { langbot_stdio_options, common_options }, ANY, 0, 0, cmd_langbot_stdio },
 	{ "help", NULL, "[COMMAND]", "explain boxctl or a command", "  boxctl help run\n", { common_options }, ANY, 0,
 	    1, cmd_help },
 	{ "version", NULL, "", "print the version", "  boxctl version\n", { common_options }, ANY, 0, 0, cmd_version },

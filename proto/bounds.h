@@ -88,6 +88,8 @@
 #define LIM_WS_MESSAGE (16 * MIB)     /* of a WebSocket, in both directions, as LangBot's client has it */
 #define LIM_WS_FRAGMENTS 4096         /* of one such message */
 #define LIM_RELAY_LINE MIB            /* the longest message LangBot's client takes from a relay */
+#define LIM_RELAY_CHUNK (64 * KIB)    /* a relay's message without lines, as upstream reads */
+#define LIM_RELAY_LINE_MOST (LIM_WINDOW - LIM_RELAY_CHUNK) /* a line is acknowledged whole, so it must fit a window */
 #define LIM_HTTP_HEADER (16 * KIB)    /* request line and headers */
 #define LIM_UPLOAD (100 * MIB)        /* one uploaded file, whatever box_init says */
 #define LIM_UPLOADS 128               /* files of one connection that are being uploaded */

@@ -91,3 +91,16 @@ utf8_next(const char *bytes, size_t n, uint32_t *character)
 		*character = *character << 6 | (p[i] & 0x3f);
 	return len;
 }
+
+size_t
+utf8_unfinished(const char *bytes, size_t n)
+{
+	for (size_t back = 1; back <= 3 && back <= n; back++) {
+		const unsigned char *p = (const unsigned char *)bytes + n - back;
+
+		if (*p >= 0x80 && *p < 0xc0)
+			continue; /* what it belongs to is before it */
+		return *p >= 0xc2 && *p <= 0xf4 && utf8_length(p, back) == -(int)back ? back : 0;
+	}
+	return 0;
+}

@@ -17,4 +17,7 @@ bool utf8_is_valid(const char *, size_t n);
  */
 int utf8_next(const char *p, size_t n, uint32_t *character);
 
+/* Bytes at the end of these that begin a character and are not all of it; 0 to 3. */
+size_t utf8_unfinished(const char *, size_t n);
+
 #endif

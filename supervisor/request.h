@@ -13,7 +13,8 @@
 /* Of a process_attach: what the next worker needs to go on with it. */
 struct attachment {
 	char     process[LIM_NAME + 1];
-	uint64_t offset, window;
+	uint64_t offset, acked, window, again;
+	bool     go_on;
 };
 
 struct request {

@@ -240,7 +240,9 @@ on_process_attach(struct session *s, const struct msg *m, struct err *e)
 
 	if (kept == NULL)
 		return err_set(e, E_SYS, "no memory for a request");
-	*kept = (struct attachment){ .offset = a->stdout_offset, .window = a->window };
+	*kept = (struct attachment){
+		.offset = a->stdout_offset, .window = a->window, .again = a->again, .go_on = a->go_on
+	};
 	snprintf(kept->process, sizeof(kept->process), "%s", *a->process != '\0' ? a->process : "default");
 	if (on_forward(s, m, e) == -1) {
 		free(kept);
@@ -336,6 +338,8 @@ on_output_ack(struct session *s, const struct msg *m, struct err *e)
 		return err_set(e, E_INVALID, "output_ack.offset: %lu is more than the %lu bytes sent", a.offset,
 		    r->streamed_to[a.stream]);
 	a.call = r->exec;
+	if (r->attachment != NULL && a.stream == STREAM_STDOUT && a.offset > r->attachment->acked)
+		r->attachment->acked = a.offset;
 	if (s->child == NULL)
 		return 0; /* the next worker is told by offset */
 	return link_send(child_link(s->child), MSG_OUTPUT_ACK, 0, 0, &a, e);

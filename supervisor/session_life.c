@@ -85,7 +85,7 @@ resume_list(const struct session *s, struct msg_resume *list)
 	return n;
 }
 
-/* And of the attachments. */
+/* And of the attachments; of those whose client has left, what it had. */
 static size_t
 follower_list(const struct session *s, struct msg_follower *list)
 {
@@ -100,7 +100,11 @@ follower_list(const struct session *s, struct msg_follower *list)
 			.call = r->exec,
 			.process = r->attachment->process,
 			.stdout_offset = seen > 0 ? seen : r->attachment->offset,
+			.stdout_acked = r->attachment->acked,
 			.window = r->attachment->window,
+			.go_on = r->attachment->go_on && seen == 0,
+			.again = r->attachment->again,
+			.wanted = r->conn != 0,
 		};
 	}
 	return n;
@@ -170,9 +174,9 @@ session_start_worker(struct session *s, enum work work, struct err *e)
 	start.image = image;
 	start.resume.v = list;
 	start.resume.n = work == WORK_ADOPT ? resume_list(s, list) : 0;
-	requests_drop_deaf(&s->pending);
 	start.followers.v = followers;
 	start.followers.n = work == WORK_ADOPT ? follower_list(s, followers) : 0;
+	requests_drop_deaf(&s->pending);
 	log_debug(
 	    "session=%lu worker=%d %s", s->id, child_pid(s->child), msg_enum_name(MSG_WORKER_START, "work", (int)work));
 	return link_send(child_link(s->child), MSG_WORKER_START, 0, 0, &start, e);

@@ -50,7 +50,7 @@ for document in etc/boxd.conf.5 etc/boxctl.bash-completion proto/PROTOCOL.md; do
 	told $document "$document tells every wall" <"$D/words"
 done
 
-"$BUILD/boxctl" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' | sed 's/^/It Cm /' >"$D/words"
+"$BUILD/boxctl" --help | sed -n '/^commands:/,/^$/s/^  \([a-z-]*\) .*/\1/p' | sed 's/^/It Cm /' >"$D/words"
 told etc/boxctl.1 "boxctl(1) tells every command" <"$D/words"
 "$BUILD/boxd" --help | grep -oE '^ +(-[a-z], )?--[a-z-]+' | sed 's/.*--/-/' >"$D/words"
 told etc/boxd.8 "boxd(8) tells every option" <"$D/words"

@@ -4,6 +4,8 @@
 #	rpc.pl SOCKET METHOD '{"field": value}'     one call: prints the result as JSON, or the
 #	                                            error as "code: message" and exits 1
 #	rpc.pl SOCKET < lines                       each line "METHOD JSON"; a line of answer for each
+#	rpc.pl SOCKET --attach JSON < orders        a process_attach: its bytes to stdout, what else happens to stderr;
+#	                                            orders: "until OFFSET" came, "ack OFFSET", "end" of it; then it leaves
 #
 # In a call "$(N)" is a string of N bytes; handles and such can be passed from one line to the
 # next with "@field", the last answer's field of that name.  Strings are bytes.
@@ -86,6 +88,52 @@ sub one {
 	return !$error;
 }
 
+# ---- process_attach, whose answer is its end ----
+
+my ($attach, $came, $ended) = (0, undef, undef);
+
+# One more message: output is passed on, the attachment's answer kept.
+sub hear {
+	my $m = unpack_value();
+	if ($m->[0] == 2 && $m->[1] eq "output") {
+		my $o = $m->[2];
+		print STDERR "from $o->{offset}\n" unless defined $came;
+		$came = $o->{offset} + length $o->{data};
+		print $o->{data};
+	} elsif ($m->[0] == 1 && $m->[1] == $attach) {
+		$ended = $m->[2] ? "$m->[2]{code}: $m->[2]{message}" : "ended: $m->[3]{state}";
+	}
+	return $m;
+}
+
+sub attach {
+	my ($text) = @_;
+	$attach = ++$id;
+	syswrite $sock, "\x94\x00" . pack_value($id) . pack_value("process_attach") . pack_value($json->decode($text));
+	while (my $order = <STDIN>) {
+		my ($what, $n) = split " ", $order;
+		if ($what eq "until") {
+			hear() while !defined $ended && (!defined $came || $came < $n);
+		} elsif ($what eq "ack") {
+			syswrite $sock, "\x93\x02" . pack_value("output_ack") .
+			    pack_value({ call => $attach, stream => "stdout", offset => 0 + $n });
+		} elsif ($what eq "end") {
+			hear() while !defined $ended;
+			print STDERR "$ended\n";
+		}
+	}
+	# boxd has taken all we said before we leave
+	syswrite $sock, "\x94\x00" . pack_value(++$id) . pack_value("ping") . pack_value({});
+	while (1) {
+		my $m = hear();
+		last if $m->[0] == 1 && $m->[1] == $id;
+	}
+}
+
+if (@ARGV && $ARGV[0] eq "--attach") {
+	attach($ARGV[1]);
+	exit 0;
+}
 if (@ARGV) {
 	exit(one(@ARGV) ? 0 : 1);
 }

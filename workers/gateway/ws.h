@@ -35,7 +35,7 @@ struct guest_ops {
 	/* A reply, or a notice, of the supervisor for this connection; cleared after the call. */
 	void (*on_msg)(void *guest, struct msg *);
 
-	/* So much has been taken by the client's socket that ws_queued is under the low water again. */
+	/* The client's socket has taken something, and ws_queued is under the low water: each time, so that a guest sees it empty. */
 	void (*on_drained)(void *guest);
 
 	/* It is over: no call to the ws is allowed any more, the guest frees itself.  Called once, by the loop. */

@@ -118,6 +118,8 @@ execs_ack(struct execs *s, const struct msg_output_ack *m, struct err *e)
 	if (x == NULL)
 		return -1;
 	pump_ack(&x->streams[m->stream], m->offset);
+	if (x->managed && !m->unread)
+		pump_read(&x->streams[m->stream], m->offset);
 	if (x->managed)
 		exec_touch(x); /* a ring may hold more than the window let out */
 	return 0;

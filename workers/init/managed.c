@@ -81,7 +81,7 @@ managed_follow(struct exec *x, const struct msg_follow *m, struct msg_followed *
 	struct pump *p = &x->streams[STREAM_STDOUT];
 
 	(void)e;
-	pump_follow(p, m->offset, m->window);
+	pump_follow(p, m->offset, m->unread, m->window);
 	*out = (struct msg_followed){ .from = p->sent, .end = p->end };
 	exec_touch(x);
 	return 0;
@@ -125,6 +125,8 @@ managed_look(const struct exec *x, const struct msg_look *m, struct msg_managed 
 		.stdin_bytes = x->in.taken,
 		.stdout_from = stdout_ring->base,
 		.stdout_bytes = stdout_ring->end,
+		.stdout_read = stdout_ring->read,
+		.stdout_dropped = stdout_ring->dropped,
 		.stderr_bytes = stderr_ring->end,
 	};
 	exec_result(x, &out->result);

@@ -108,6 +108,19 @@ chunk_pop(struct pump *p)
 	return c;
 }
 
+/* The oldest chunk goes; what of it no client had is counted. */
+static struct chunk *
+chunk_drop(struct pump *p)
+{
+	struct chunk *c = chunk_pop(p);
+	uint64_t      next = c->at + c->len, unread = p->base > p->read ? p->base : p->read;
+
+	if (next > unread)
+		p->dropped += next - unread;
+	p->base = next;
+	return c;
+}
+
 /* A ring's oldest chunk serves again as its newest, when it is not needed where it is or there is no other. */
 static struct chunk *
 chunk_make(struct pump *p)
@@ -115,14 +128,12 @@ chunk_make(struct pump *p)
 	struct chunk *oldest = p->mode == PUMP_RING ? p->first : NULL, *c = NULL;
 	uint64_t      next = oldest != NULL ? oldest->at + oldest->len : 0;
 
-	if (oldest != NULL && p->followed && next > p->acked)
+	if (oldest != NULL && p->followed && next >= p->acked)
 		oldest = NULL;
 	if (oldest == NULL || p->end - next < p->limit)
 		c = malloc(sizeof(*c));
-	if (c == NULL && oldest != NULL) {
-		c = chunk_pop(p);
-		p->base = next;
-	}
+	if (c == NULL && oldest != NULL)
+		c = chunk_drop(p);
 	return c;
 }
 
@@ -321,11 +332,23 @@ pump_rewind(struct pump *p, uint64_t offset)
 /* ---- rings -------------------------------------------------------------------- */
 
 void
-pump_follow(struct pump *p, uint64_t offset, uint64_t window)
+pump_read(struct pump *p, uint64_t offset)
 {
 	if (offset > p->end)
 		offset = p->end;
-	p->sent = p->acked = offset > p->base ? offset : p->base;
+	if (offset > p->read)
+		p->read = offset;
+}
+
+void
+pump_follow(struct pump *p, uint64_t offset, uint64_t unread, uint64_t window)
+{
+	if (offset > p->end)
+		offset = p->end;
+	p->sent = offset > p->base ? offset : p->base;
+	if (unread > window)
+		unread = window;
+	p->acked = unread < p->sent - p->base ? p->sent - unread : p->base;
 	p->window = window;
 	p->followed = true;
 	pump_watch(p);
@@ -350,6 +373,8 @@ pump_inherit(struct pump *p, struct pump *from)
 	p->followed = from->followed;
 	p->acked = from->acked;
 	p->window = from->window;
+	p->read = from->read;
+	p->dropped = from->dropped;
 	from->first = from->last = NULL;
 	from->base = from->sent = from->end;
 }

@@ -37,6 +37,8 @@ struct pump {
 	bool     followed; /* somebody reads: base <= acked <= sent */
 	uint64_t acked;
 	uint64_t window;
+	uint64_t read;    /* a client had it up to here; whoever goes on begins behind it */
+	uint64_t dropped; /* bytes let go of beyond that */
 };
 
 /* Make the pipe and watch our end; *theirs is the command's, owned by the caller. */
@@ -63,12 +65,17 @@ void pump_ack(struct pump *, uint64_t offset);
 /* Hand out again from offset on, as far back as is held. */
 void pump_rewind(struct pump *, uint64_t offset);
 
+/* A ring: a client has it up to offset. */
+void pump_read(struct pump *, uint64_t offset);
+
 /*
  * A ring: hand out from offset on, or from the oldest byte held, at most window bytes
- * beyond what is acknowledged.  From here on nothing is dropped that is not; a
- * writer who is a ring, or a window if that is more, ahead waits.  Until pump_unfollow.
+ * beyond what is acknowledged, which is unread bytes before offset.  From here on nothing
+ * is dropped that is not acknowledged, nor the byte before it, which tells a reader of lines
+ * whether it begins with one; a writer who is a ring, or a window if that is more, ahead
+ * waits.  Until pump_unfollow.
  */
-void pump_follow(struct pump *, uint64_t offset, uint64_t window);
+void pump_follow(struct pump *, uint64_t offset, uint64_t unread, uint64_t window);
 void pump_unfollow(struct pump *);
 
 /* Go on with what another ring holds, and with its count. */

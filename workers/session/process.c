@@ -363,7 +363,8 @@ processes_attach(struct worker *w, struct msg *m, struct err *e)
 
 	if (p == NULL)
 		return -1;
-	process_attach(p, m->id, body->stdout_offset, body->window);
+	uint64_t offset = body->go_on ? process_goes_on_at(p, body->again) : body->stdout_offset;
+	process_attach(p, m->id, offset, offset, body->window);
 	return 0;
 }
 
@@ -371,14 +372,11 @@ bool
 processes_ack(struct worker *w, const struct msg_output_ack *a)
 {
 	struct process *p = find_attached(w, a->call);
-	struct err      ignored;
 
 	if (p == NULL)
 		return false;
-	if (a->stream == STREAM_STDOUT && p->exec != 0)
-		link_send(w->down, MSG_OUTPUT_ACK, 0, 0,
-		    &(struct msg_output_ack){ .call = p->exec, .stream = STREAM_STDOUT, .offset = a->offset },
-		    &ignored);
+	if (a->stream == STREAM_STDOUT)
+		process_read(p, a->offset);
 	return true;
 }
 

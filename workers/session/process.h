@@ -69,8 +69,10 @@ struct process {
 	uint64_t   total; /* bytes of standard output, as of then */
 
 	/* output: one stream from init, for readiness, for a client, or both */
-	uint64_t   attach;     /* request of whoever is attached; 0: nobody */
-	uint64_t   attach_pos; /* passed on up to here */
+	uint64_t   attach;       /* request of whoever is attached; 0: nobody */
+	uint64_t   attach_pos;   /* passed on up to here */
+	uint64_t   attach_acked; /* and acknowledged; what is between must be held */
+	uint64_t   read_to;      /* the furthest that any client acknowledged; init knows it too */
 	uint64_t   window;
 	uint64_t   follow; /* the question to init that begins the stream; what comes before its answer is old */
 	bool       followed;
@@ -101,7 +103,8 @@ struct ask {
 /* Whom the worker before us had attached. */
 struct reader {
 	LIST_ENTRY(reader) next;
-	uint64_t call, offset, window;
+	uint64_t call, offset, acked, window, again;
+	bool     go_on, wanted;
 	char     process[LIM_NAME + 1];
 };
 
@@ -161,7 +164,16 @@ void process_await_ready(struct process *);
 void process_follow(struct process *);
 void process_unfollow(struct process *);
 void process_followed(struct process *, uint64_t ask, const struct msg *);
-void process_attach(struct process *, uint64_t request, uint64_t offset, uint64_t window);
+
+/* acked: what is not, before offset, is held; the same as offset for a new one. */
+void process_attach(struct process *, uint64_t request, uint64_t offset, uint64_t acked, uint64_t window);
+
+/* Where one that goes on begins, with so many bytes before that once more. */
+uint64_t process_goes_on_at(const struct process *, uint64_t again);
+
+/* A client has it up to offset. */
+void process_read(struct process *, uint64_t offset);
+
 void process_drop_reader(struct process *, const struct err *);
 
 /* The attached client has all there is, and the process ended: answer. */

@@ -11,7 +11,7 @@
 
 /* Init's part of one entry of a list. */
 struct seen {
-	uint64_t exec, stdin_bytes, stdout_from, stdout_bytes, stderr_bytes;
+	uint64_t exec, stdin_bytes, stdout_from, stdout_bytes, stdout_dropped, stderr_bytes;
 };
 
 struct list_reply {
@@ -98,6 +98,7 @@ reply_info(struct process *p, uint64_t request, const struct msg_managed *seen)
 		info.stdin_bytes = seen->stdin_bytes;
 		info.stdout_from = seen->stdout_from;
 		info.stdout_bytes = seen->stdout_bytes;
+		info.stdout_dropped = seen->stdout_dropped;
 		info.stderr_bytes = seen->stderr_bytes;
 		info.stdout_preview = seen->stdout;
 		info.stderr_preview = seen->stderr;
@@ -178,6 +179,7 @@ fill_list(struct worker *w, const struct list_reply *l, struct msg_processes *ou
 		info->stdin_bytes = seen->stdin_bytes;
 		info->stdout_from = seen->stdout_from;
 		info->stdout_bytes = seen->stdout_bytes;
+		info->stdout_dropped = seen->stdout_dropped;
 		info->stderr_bytes = seen->stderr_bytes;
 	}
 }
@@ -222,7 +224,7 @@ on_list(struct worker *w, struct ask *a, struct msg *m)
 		const struct msg_managed *seen = m->body;
 
 		l->seen[l->n++] = (struct seen){ seen->exec, seen->stdin_bytes, seen->stdout_from, seen->stdout_bytes,
-			seen->stderr_bytes };
+			seen->stdout_dropped, seen->stderr_bytes };
 	}
 	list_done(w, l);
 }

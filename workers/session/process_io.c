@@ -164,7 +164,16 @@ process_unfollow(struct process *p)
 	p->followed = false;
 }
 
-/* Begin it where the first is that wants it; what is before that counts as acknowledged. */
+/* Of what the client got before this offset it has not acknowledged so much; never more than its window. */
+static uint64_t
+unread_before(const struct process *p, uint64_t offset)
+{
+	uint64_t n = offset > p->attach_acked ? offset - p->attach_acked : 0;
+
+	return n < p->window ? n : p->window;
+}
+
+/* Begin it where the first is that wants it; what is before that, and before what its client owes, counts as acknowledged. */
 void
 process_follow(struct process *p)
 {
@@ -183,6 +192,7 @@ process_follow(struct process *p)
 	if (p->attach != 0) {
 		ask.window = p->window;
 		ask.offset = p->attach_pos < ask.offset ? p->attach_pos : ask.offset;
+		ask.unread = unread_before(p, ask.offset);
 	}
 	p->followed = true;
 	p->follow = process_ask(w, p, ASK_FOLLOW, 0, MSG_FOLLOW, &ask, &e);
@@ -203,6 +213,9 @@ process_followed(struct process *p, uint64_t ask, const struct msg *m)
 		return;
 	}
 	const struct msg_followed *f = m->body;
+	if (p->attach != 0 && p->attach_pos <= p->read_to && f->from > p->read_to)
+		log_warn("session=%lu process=%s dropped=%lu bytes of output that nobody had read", p->worker->about.id,
+		    process_name(p), f->from - p->read_to);
 	if (p->attach_pos < f->from)
 		p->attach_pos = f->from;
 	if (p->attach_pos > f->end)
@@ -213,12 +226,29 @@ process_followed(struct process *p, uint64_t ask, const struct msg *m)
 }
 
 static void
-acknowledge(struct process *p, uint64_t offset)
+acknowledge(struct process *p, uint64_t offset, bool unread)
 {
-	struct msg_output_ack a = { .call = p->exec, .stream = STREAM_STDOUT, .offset = offset };
+	struct msg_output_ack a = { .call = p->exec, .stream = STREAM_STDOUT, .offset = offset, .unread = unread };
 	struct err            ignored;
 
-	link_send(p->worker->down, MSG_OUTPUT_ACK, 0, 0, &a, &ignored);
+	if (p->exec != 0)
+		link_send(p->worker->down, MSG_OUTPUT_ACK, 0, 0, &a, &ignored);
+}
+
+void
+process_read(struct process *p, uint64_t offset)
+{
+	if (offset > p->attach_acked)
+		p->attach_acked = offset;
+	if (offset > p->read_to)
+		p->read_to = offset;
+	acknowledge(p, offset, false);
+}
+
+uint64_t
+process_goes_on_at(const struct process *p, uint64_t again)
+{
+	return p->read_to > again ? p->read_to - again : 0;
 }
 
 static void
@@ -228,7 +258,7 @@ pass_on(struct process *p, uint64_t offset, struct blob data)
 	struct err e = { 0 };
 
 	if (end <= p->attach_pos) { /* read again for readiness alone: the client does not acknowledge it */
-		acknowledge(p, end);
+		acknowledge(p, end, true);
 		return;
 	}
 	if (offset < p->attach_pos) {
@@ -260,7 +290,7 @@ processes_output(struct worker *w, const struct msg_output *o)
 	if (p->attach != 0)
 		pass_on(p, o->offset, o->data);
 	else
-		acknowledge(p, o->offset + o->data.len);
+		acknowledge(p, o->offset + o->data.len, true);
 	if (p->attach == 0 && !p->scanning)
 		process_follow(p);
 	process_end_reader(p);
@@ -270,7 +300,7 @@ processes_output(struct worker *w, const struct msg_output *o)
 /* ---- whoever is attached -------------------------------------------------------------------- */
 
 void
-process_attach(struct process *p, uint64_t request, uint64_t offset, uint64_t window)
+process_attach(struct process *p, uint64_t request, uint64_t offset, uint64_t acked, uint64_t window)
 {
 	struct err why, ignored;
 
@@ -280,6 +310,7 @@ process_attach(struct process *p, uint64_t request, uint64_t offset, uint64_t wi
 	}
 	p->attach = request;
 	p->attach_pos = offset;
+	p->attach_acked = acked;
 	p->window = window;
 	process_follow(p);
 	process_end_reader(p);
@@ -384,7 +415,7 @@ int
 process_input(struct process *p, uint64_t request, const struct msg_process_write *m, struct err *e)
 {
 	if (p->state != PROCESS_STARTING && p->state != PROCESS_RUNNING)
-		return err_set(e, E_STATE, "process %s is not running: %s", process_name(p),
+		return err_set(e, E_NOTRUNNING, "process %s is not running: %s", process_name(p),
 		    msg_enum_name(MSG_PROCESS_INFO, "state", (int)p->state));
 	if (p->input_bytes + m->data.len > LIM_WRITE || p->input_count == LIM_WRITES)
 		return err_set(e, E_BUSY, "process %s does not read: %zu bytes wait for its standard input",

@@ -318,7 +318,7 @@ process_ended(struct process *p, const struct msg_exec_result *r, uint64_t ended
 	process_unfollow(p);
 	cgroup_slot_done(&p->worker->cgroup, (int)p->record.slot, true);
 	p->record.slot = -1;
-	err_set(&why, E_STATE, "process %s has ended", process_name(p));
+	err_set(&why, E_NOTRUNNING, "process %s has ended", process_name(p));
 	process_fail_inputs(p, &why);
 	if (p->state == PROCESS_STOPPING)
 		gone(p);
@@ -359,7 +359,7 @@ process_end(struct process *p)
 	set_timer(p, LIM_GRACE_SEC + LIM_OVERDUE_SEC);
 	if (p->worker->pause != RUNNING)
 		cgroup_slot_let_die(&p->worker->cgroup, (int)p->record.slot);
-	err_set(&why, E_STATE, "process %s is being stopped", process_name(p));
+	err_set(&why, E_NOTRUNNING, "process %s is being stopped", process_name(p));
 	process_fail_inputs(p, &why);
 	link_send(p->worker->down, MSG_TERMINATE, p->worker->processes->next_id++, 0, &ask, &e);
 }
@@ -379,7 +379,13 @@ processes_expect(struct worker *w, const struct msg_worker_start *s, struct err 
 			free(r);
 			return err_set(e, E_SYS, "no memory for attachments");
 		}
-		*r = (struct reader){ .call = f->call, .offset = f->stdout_offset, .window = f->window };
+		*r = (struct reader){ .call = f->call,
+			.offset = f->stdout_offset,
+			.acked = f->stdout_acked,
+			.window = f->window,
+			.again = f->again,
+			.go_on = f->go_on,
+			.wanted = f->wanted };
 		snprintf(r->process, sizeof(r->process), "%s", f->process);
 		LIST_INSERT_HEAD(&all->readers, r, next);
 	}
@@ -442,7 +448,12 @@ adopt_reader(struct process *p)
 		next = LIST_NEXT(r, next);
 		if (strcmp(r->process, p->record.spec.process) != 0)
 			continue;
-		process_attach(p, r->call, r->offset, r->window);
+		if (r->acked > p->read_to) /* the worker before may have died with its word in hand */
+			process_read(p, r->acked);
+		if (r->wanted && r->go_on)
+			r->offset = r->acked = process_goes_on_at(p, r->again);
+		if (r->wanted)
+			process_attach(p, r->call, r->offset, r->acked, r->window);
 		LIST_REMOVE(r, next);
 		free(r);
 	}
@@ -489,6 +500,7 @@ process_adopt(struct worker *w, const struct msg_managed *seen)
 	p->exec = seen->exec;
 	p->started_ms = seen->started_ms;
 	p->total = seen->stdout_bytes;
+	p->read_to = seen->stdout_read;
 	if (!cgroup_slot_retake(&w->cgroup, (int)p->record.slot))
 		p->record.slot = -1;
 	p->state = seen->terminated ? PROCESS_STOPPING : p->record.ready ? PROCESS_RUNNING : PROCESS_STARTING;

@@ -1,0 +1,1 @@
+20-relay-frames_EXTRA := workers/gateway/framer
