@@ -11,6 +11,12 @@ static const char *const wire_names[] = {
 #undef ERROR
 };
 
+static const char *const classes[] = {
+#define ERROR(E, wire, class, doc) [E_##E] = (class),
+#include "errors.def"
+#undef ERROR
+};
+
 /* Behind the first `used` characters; what does not fit is visibly cut. */
 static void
 put(struct err *e, size_t used, const char *fmt, va_list ap)
@@ -75,6 +81,12 @@ const char *
 err_wire_name(enum err_code code)
 {
 	return code < E__COUNT ? wire_names[code] : "unknown";
+}
+
+const char *
+err_class(enum err_code code)
+{
+	return code < E__COUNT ? classes[code] : "BoxError";
 }
 
 enum err_code

@@ -32,6 +32,9 @@ int err_prefix(struct err *, const char *fmt, ...) __attribute__((format(printf,
 
 const char *err_wire_name(enum err_code);
 
+/* What LangBot calls it: "BoxValidationError". */
+const char *err_class(enum err_code);
+
 /* E__COUNT when no code has that name. */
 enum err_code err_from_wire(const char *name, size_t len);
 

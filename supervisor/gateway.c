@@ -231,6 +231,16 @@ gateway_notice(struct gateway *g, enum msg_type t, uint64_t conn, const void *bo
 }
 
 void
+gateway_go_away(struct gateway *g)
+{
+	struct msg_http_go_away none;
+	struct err              e = { 0 };
+
+	if (g->child != NULL)
+		sent(g, link_send(child_link(g->child), MSG_HTTP_GO_AWAY, 0, 0, &none, &e), &e);
+}
+
+void
 gateway_send(struct gateway *g, struct packet *p)
 {
 	struct err e = { 0 };

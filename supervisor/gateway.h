@@ -17,6 +17,9 @@ void gateway_fail(struct gateway *, uint64_t conn, uint64_t id, const struct err
 void gateway_notice(struct gateway *, enum msg_type, uint64_t conn, const void *body);
 void gateway_send(struct gateway *, struct packet *);
 
+/* boxd is stopping: clients of LangBot's door are told so, while those of the control socket see the end of it. */
+void gateway_go_away(struct gateway *);
+
 size_t   gateway_connections(const struct gateway *);
 uint64_t gateway_restarts(const struct gateway *);
 
