@@ -67,39 +67,45 @@ struct flow {
 };
 
 static bool
-may_read(const struct flow *s)
+may_read(const struct flow *f)
 {
-	return s->holds == 0 && s->state == OPEN;
+	return f->holds == 0 && f->state == OPEN;
 }
 
 static void
-watch_input(struct flow *s)
+watch_input(struct flow *f)
 {
-	if (!may_read(s)) {
-		ev_io_stop(s->loop, &s->reading);
-		ev_timer_stop(s->loop, &s->deadline);
+	if (!may_read(f)) {
+		ev_io_stop(f->loop, &f->reading);
+		ev_timer_stop(f->loop, &f->deadline);
 		return;
 	}
-	if (ev_is_active(&s->reading))
+	if (ev_is_active(&f->reading))
 		return;
-	ev_io_start(s->loop, &s->reading);
-	if (s->owed_sec > 0)
-		ev_timer_again(s->loop, &s->deadline);
-	if (s->in.len > 0) /* messages may be waiting that no new byte will announce */
-		ev_feed_event(s->loop, &s->reading, EV_READ);
+	ev_io_start(f->loop, &f->reading);
+	if (f->owed_sec > 0)
+		ev_timer_again(f->loop, &f->deadline);
+	flow_again(f); /* messages may be waiting that no new byte will announce */
 }
 
 void
-flow_owe(struct flow *s, double sec)
+flow_again(struct flow *f)
 {
-	if (s->owed_sec == sec)
+	if (f->in.len > 0 && may_read(f))
+		ev_feed_event(f->loop, &f->reading, EV_READ);
+}
+
+void
+flow_owe(struct flow *f, double sec)
+{
+	if (f->owed_sec == sec)
 		return;
-	s->owed_sec = sec;
-	s->deadline.repeat = sec;
-	if (sec > 0 && may_read(s))
-		ev_timer_again(s->loop, &s->deadline);
+	f->owed_sec = sec;
+	f->deadline.repeat = sec;
+	if (sec > 0 && may_read(f))
+		ev_timer_again(f->loop, &f->deadline);
 	else
-		ev_timer_stop(s->loop, &s->deadline);
+		ev_timer_stop(f->loop, &f->deadline);
 }
 
 static const char *
@@ -111,253 +117,253 @@ leaving(int error)
 /* ---- endings ----------------------------------------------------------------- */
 
 static void
-end_silently(struct flow *s)
+end_silently(struct flow *f)
 {
-	s->state = ENDED;
-	ev_io_stop(s->loop, &s->reading);
-	ev_io_stop(s->loop, &s->writing);
-	ev_timer_stop(s->loop, &s->deadline);
-	ev_timer_stop(s->loop, &s->stall);
-	shutdown(s->fd, SHUT_RDWR);
-	ev_timer_start(s->loop, &s->end);
+	f->state = ENDED;
+	ev_io_stop(f->loop, &f->reading);
+	ev_io_stop(f->loop, &f->writing);
+	ev_timer_stop(f->loop, &f->deadline);
+	ev_timer_stop(f->loop, &f->stall);
+	shutdown(f->fd, SHUT_RDWR);
+	ev_timer_start(f->loop, &f->end);
 }
 
 static void
-end(struct flow *s, const char *reason)
+end(struct flow *f, const char *reason)
 {
-	if (s->state == ENDED)
+	if (f->state == ENDED)
 		return;
 	/* one that is finishing has told its reason */
-	log_debug("conn=%lu closed reason=\"%s\"", s->id, log_escape(reason, strlen(reason)));
-	end_silently(s);
+	log_debug("conn=%lu closed reason=\"%s\"", f->id, log_escape(reason, strlen(reason)));
+	end_silently(f);
 }
 
 void
-flow_drop(struct flow *s, const char *reason)
+flow_drop(struct flow *f, const char *reason)
 {
-	end(s, reason);
+	end(f, reason);
 }
 
 static void
 on_end(struct ev_loop *loop, ev_timer *w, int revents)
 {
-	struct flow *s = w->data;
+	struct flow *f = w->data;
 
 	(void)loop;
 	(void)revents;
-	s->ops->on_gone(s->arg);
+	f->ops->on_gone(f->arg);
 }
 
 /* All is said. */
 static void
-said_all(struct flow *s)
+said_all(struct flow *f)
 {
-	if (!s->parts || shutdown(s->fd, SHUT_WR) == -1) {
-		end_silently(s);
+	if (!f->parts || shutdown(f->fd, SHUT_WR) == -1) {
+		end_silently(f);
 		return;
 	}
-	s->state = PARTING;
-	ev_io_start(s->loop, &s->reading);
-	s->deadline.repeat = LIM_PART_SEC;
-	ev_timer_again(s->loop, &s->deadline);
+	f->state = PARTING;
+	ev_io_start(f->loop, &f->reading);
+	f->deadline.repeat = LIM_PART_SEC;
+	ev_timer_again(f->loop, &f->deadline);
 }
 
-static void push_out(struct flow *s);
+static void push_out(struct flow *f);
 
 static void
-finish(struct flow *s, const char *reason, bool parts)
+finish(struct flow *f, const char *reason, bool parts)
 {
-	if (s->state >= FINISHING)
+	if (f->state >= FINISHING)
 		return;
-	if (s->tls != NULL && !tls_is_up(s->tls)) { /* there is no way yet to say anything */
-		end(s, reason);
+	if (f->tls != NULL && !tls_is_up(f->tls)) { /* there is no way yet to say anything */
+		end(f, reason);
 		return;
 	}
-	log_debug("conn=%lu closed reason=\"%s\"", s->id, log_escape(reason, strlen(reason)));
-	s->state = FINISHING;
-	s->parts = parts;
-	watch_input(s);
-	if (s->tls != NULL && s->out_bytes == 0) /* else seal does it */
-		tls_bye(s->tls, &s->sealed);
-	push_out(s);
+	log_debug("conn=%lu closed reason=\"%s\"", f->id, log_escape(reason, strlen(reason)));
+	f->state = FINISHING;
+	f->parts = parts;
+	watch_input(f);
+	if (f->tls != NULL && f->out_bytes == 0) /* else seal does it */
+		tls_bye(f->tls, &f->sealed);
+	push_out(f);
 }
 
 void
-flow_finish(struct flow *s, const char *reason)
+flow_finish(struct flow *f, const char *reason)
 {
-	finish(s, reason, false);
+	finish(f, reason, false);
 }
 
 void
-flow_part(struct flow *s, const char *reason)
+flow_part(struct flow *f, const char *reason)
 {
-	finish(s, reason, true);
+	finish(f, reason, true);
 }
 
 /* ---- bytes in ----------------------------------------------------------------- */
 
 /* Drop what was taken, and the memory a large message needed. */
 static void
-forget(struct flow *s, size_t n)
+forget(struct flow *f, size_t n)
 {
-	size_t     rest = s->in.len - n;
+	size_t     rest = f->in.len - n;
 	struct buf small = { 0 };
 
-	if (rest == 0 || s->state >= FINISHING) {
-		buf_clear(&s->in);
+	if (rest == 0 || f->state >= FINISHING) {
+		buf_clear(&f->in);
 		return;
 	}
 	if (n == 0)
 		return;
-	if (rest > s->in.cap / 4) {
-		buf_drop(&s->in, n);
+	if (rest > f->in.cap / 4) {
+		buf_drop(&f->in, n);
 		return;
 	}
-	buf_append(&small, s->in.data + n, rest);
+	buf_append(&small, f->in.data + n, rest);
 	if (small.failed)
-		end(s, "no memory");
-	buf_clear(&s->in);
-	s->in = small;
+		end(f, "no memory");
+	buf_clear(&f->in);
+	f->in = small;
 }
 
 static void
-offer(struct flow *s)
+offer(struct flow *f)
 {
 	size_t used = 0;
 
-	while (may_read(s) && used < s->in.len) {
-		const struct flow_ops *who = s->ops;
-		size_t                 n = who->on_bytes(s->arg, s->in.data + used, s->in.len - used);
+	while (may_read(f) && used < f->in.len) {
+		const struct flow_ops *who = f->ops;
+		size_t                 n = who->on_bytes(f->arg, f->in.data + used, f->in.len - used);
 
 		used += n;
-		if (n == 0 && s->ops == who)
+		if (n == 0 && f->ops == who)
 			break;
 	}
-	forget(s, used);
+	forget(f, used);
 }
 
 static void
-unseal(struct flow *s, const char *bytes, size_t n)
+unseal(struct flow *f, const char *bytes, size_t n)
 {
 	struct err e;
 
-	if (tls_receive(s->tls, bytes, n, &s->in, &s->sealed, &e) == 0) {
-		if (s->sealed.len > 0)
-			push_out(s);
+	if (tls_receive(f->tls, bytes, n, &f->in, &f->sealed, &e) == 0) {
+		if (f->sealed.len > 0)
+			push_out(f);
 		return;
 	}
 	/* an alert: one try, for the client may not even be there */
-	if (s->sealed.len > 0)
-		(void)!send(s->fd, s->sealed.data, s->sealed.len, MSG_NOSIGNAL | MSG_DONTWAIT);
-	end(s, e.text);
+	if (f->sealed.len > 0)
+		(void)!send(f->fd, f->sealed.data, f->sealed.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+	end(f, e.text);
 }
 
 /* One read; false when there was nothing. */
 static bool
-fill(struct flow *s)
+fill(struct flow *f)
 {
 	static char scratch[READ_BYTES]; /* every flow of the loop reads through it */
-	ssize_t     n = recv(s->fd, scratch, sizeof(scratch), MSG_DONTWAIT);
+	ssize_t     n = recv(f->fd, scratch, sizeof(scratch), MSG_DONTWAIT);
 
 	if (n == -1 && (errno == EAGAIN || errno == EINTR))
 		return false;
 	if (n <= 0) {
-		end(s, n == -1 ? leaving(errno) : s->in.len > 0 ? "client left inside a message" : "client left");
+		end(f, n == -1 ? leaving(errno) : f->in.len > 0 ? "client left inside a message" : "client left");
 		return false;
 	}
-	if (s->tls != NULL)
-		unseal(s, scratch, (size_t)n);
+	if (f->tls != NULL)
+		unseal(f, scratch, (size_t)n);
 	else
-		buf_append(&s->in, scratch, (size_t)n);
-	if (s->in.failed)
-		end(s, "no memory");
+		buf_append(&f->in, scratch, (size_t)n);
+	if (f->in.failed)
+		end(f, "no memory");
 	return true;
 }
 
 /* Bytes that are not wanted any more. */
 static void
-discard(struct flow *s)
+discard(struct flow *f)
 {
 	static char scratch[READ_BYTES];
-	ssize_t     n = recv(s->fd, scratch, sizeof(scratch), MSG_DONTWAIT);
+	ssize_t     n = recv(f->fd, scratch, sizeof(scratch), MSG_DONTWAIT);
 
 	if (n == 0 || (n == -1 && errno != EAGAIN && errno != EINTR))
-		end_silently(s);
+		end_silently(f);
 }
 
 static void
 on_readable(struct ev_loop *loop, ev_io *w, int revents)
 {
-	struct flow *s = w->data;
+	struct flow *f = w->data;
 
 	(void)loop;
 	(void)revents;
-	if (s->state == PARTING) {
-		discard(s);
+	if (f->state == PARTING) {
+		discard(f);
 		return;
 	}
-	offer(s); /* what a hold left behind; more is read only when that is done */
-	if (may_read(s) && fill(s))
-		offer(s);
+	offer(f); /* what a hold left behind; more is read only when that is done */
+	if (may_read(f) && fill(f))
+		offer(f);
 }
 
 static void
 on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
 {
-	struct flow *s = w->data;
+	struct flow *f = w->data;
 
 	(void)revents;
 	ev_timer_stop(loop, w);
-	if (s->state == PARTING)
-		end_silently(s);
+	if (f->state == PARTING)
+		end_silently(f);
 	else
-		s->ops->on_deadline(s->arg);
+		f->ops->on_deadline(f->arg);
 }
 
 void
-flow_hold(struct flow *s, enum flow_hold why)
+flow_hold(struct flow *f, enum flow_hold why)
 {
-	s->holds |= why;
-	if (s->state == OPEN)
-		watch_input(s);
+	f->holds |= why;
+	if (f->state == OPEN)
+		watch_input(f);
 }
 
 void
-flow_release(struct flow *s, enum flow_hold why)
+flow_release(struct flow *f, enum flow_hold why)
 {
-	if (!(s->holds & why))
+	if (!(f->holds & why))
 		return;
-	s->holds &= ~(unsigned)why;
-	if (s->state == OPEN)
-		watch_input(s);
+	f->holds &= ~(unsigned)why;
+	if (f->state == OPEN)
+		watch_input(f);
 }
 
 bool
-flow_is_read(const struct flow *s)
+flow_is_read(const struct flow *f)
 {
-	return may_read(s);
+	return may_read(f);
 }
 
 /* ---- bytes out ---------------------------------------------------------------- */
 
 size_t
-flow_queued(const struct flow *s)
+flow_queued(const struct flow *f)
 {
-	return s->out_bytes + s->sealed.len;
+	return f->out_bytes + f->sealed.len;
 }
 
 static int
-gather(struct flow *s, struct iovec *iov)
+gather(struct flow *f, struct iovec *iov)
 {
-	size_t        skip = s->out_sent;
+	size_t        skip = f->out_sent;
 	int           n = 0;
 	struct chunk *k;
 
-	if (s->tls != NULL) {
-		iov[0] = (struct iovec){ s->sealed.data, s->sealed.len };
+	if (f->tls != NULL) {
+		iov[0] = (struct iovec){ f->sealed.data, f->sealed.len };
 		return 1;
 	}
-	TAILQ_FOREACH (k, &s->out, next) {
+	TAILQ_FOREACH (k, &f->out, next) {
 		if (n == OUT_IOV)
 			break;
 		iov[n++] = (struct iovec){ k->bytes.data + skip, k->bytes.len - skip };
@@ -368,17 +374,17 @@ gather(struct flow *s, struct iovec *iov)
 
 /* The first n bytes of the queue are done with. */
 static void
-wrote(struct flow *s, size_t n)
+wrote(struct flow *f, size_t n)
 {
-	s->out_bytes -= n;
-	s->out_sent += n;
-	while (!TAILQ_EMPTY(&s->out)) {
-		struct chunk *k = TAILQ_FIRST(&s->out);
+	f->out_bytes -= n;
+	f->out_sent += n;
+	while (!TAILQ_EMPTY(&f->out)) {
+		struct chunk *k = TAILQ_FIRST(&f->out);
 
-		if (s->out_sent < k->bytes.len)
+		if (f->out_sent < k->bytes.len)
 			break;
-		s->out_sent -= k->bytes.len;
-		TAILQ_REMOVE(&s->out, k, next);
+		f->out_sent -= k->bytes.len;
+		TAILQ_REMOVE(&f->out, k, next);
 		buf_clear(&k->bytes);
 		free(k);
 	}
@@ -386,106 +392,106 @@ wrote(struct flow *s, size_t n)
 
 /* Some of the queue; and, when that was the last of a flow that finishes, goodbye. */
 static int
-seal(struct flow *s, struct err *e)
+seal(struct flow *f, struct err *e)
 {
-	while (s->sealed.len < SEAL_BYTES && s->out_bytes > 0) {
-		struct chunk *k = TAILQ_FIRST(&s->out);
-		size_t        n = k->bytes.len - s->out_sent;
+	while (f->sealed.len < SEAL_BYTES && f->out_bytes > 0) {
+		struct chunk *k = TAILQ_FIRST(&f->out);
+		size_t        n = k->bytes.len - f->out_sent;
 
 		if (n > CHUNK_BYTES)
 			n = CHUNK_BYTES;
-		if (tls_say(s->tls, k->bytes.data + s->out_sent, n, &s->sealed, e) == -1)
+		if (tls_say(f->tls, k->bytes.data + f->out_sent, n, &f->sealed, e) == -1)
 			return -1;
-		wrote(s, n);
+		wrote(f, n);
 	}
-	if (s->out_bytes == 0 && s->state == FINISHING)
-		tls_bye(s->tls, &s->sealed);
+	if (f->out_bytes == 0 && f->state == FINISHING)
+		tls_bye(f->tls, &f->sealed);
 	return 0;
 }
 
 static void
-sent(struct flow *s, size_t n)
+sent(struct flow *f, size_t n)
 {
-	if (s->tls == NULL)
-		wrote(s, n);
-	else if (n == s->sealed.len)
-		buf_clear(&s->sealed);
+	if (f->tls == NULL)
+		wrote(f, n);
+	else if (n == f->sealed.len)
+		buf_clear(&f->sealed);
 	else
-		buf_drop(&s->sealed, n);
+		buf_drop(&f->sealed, n);
 }
 
 /* What went out: > 0 some bytes, 0 none could, -1 the flow has ended. */
 static int
-flush(struct flow *s)
+flush(struct flow *f)
 {
 	struct iovec iov[OUT_IOV];
 	struct err   e;
 	int          some = 0;
 
-	for (int i = 0; i < OUT_TURNS && flow_queued(s) > 0; i++) {
-		if (s->tls != NULL && s->sealed.len == 0 && seal(s, &e) == -1) {
-			end(s, e.text);
+	for (int i = 0; i < OUT_TURNS && flow_queued(f) > 0; i++) {
+		if (f->tls != NULL && f->sealed.len == 0 && seal(f, &e) == -1) {
+			end(f, e.text);
 			return -1;
 		}
-		struct msghdr h = { .msg_iov = iov, .msg_iovlen = (size_t)gather(s, iov) };
-		ssize_t       n = sendmsg(s->fd, &h, MSG_NOSIGNAL | MSG_DONTWAIT);
+		struct msghdr h = { .msg_iov = iov, .msg_iovlen = (size_t)gather(f, iov) };
+		ssize_t       n = sendmsg(f->fd, &h, MSG_NOSIGNAL | MSG_DONTWAIT);
 
 		if (n == -1 && errno == EINTR)
 			continue;
 		if (n == -1 && errno == EAGAIN)
 			break;
 		if (n == -1) {
-			end(s, leaving(errno));
+			end(f, leaving(errno));
 			return -1;
 		}
-		sent(s, (size_t)n);
+		sent(f, (size_t)n);
 		some = 1;
 	}
 	return some;
 }
 
 static void
-watch_output(struct flow *s, bool progress)
+watch_output(struct flow *f, bool progress)
 {
-	size_t queued = flow_queued(s);
+	size_t queued = flow_queued(f);
 
 	if (queued == 0) {
-		ev_io_stop(s->loop, &s->writing);
-		ev_timer_stop(s->loop, &s->stall);
+		ev_io_stop(f->loop, &f->writing);
+		ev_timer_stop(f->loop, &f->stall);
 	} else {
-		ev_io_start(s->loop, &s->writing);
-		if (progress || !ev_is_active(&s->stall))
-			ev_timer_again(s->loop, &s->stall);
+		ev_io_start(f->loop, &f->writing);
+		if (progress || !ev_is_active(&f->stall))
+			ev_timer_again(f->loop, &f->stall);
 	}
 	if (queued > LIM_CONN_HIGH)
-		flow_hold(s, HOLD_OUTPUT);
+		flow_hold(f, HOLD_OUTPUT);
 	else if (queued <= LIM_CONN_HIGH / 2)
-		flow_release(s, HOLD_OUTPUT);
+		flow_release(f, HOLD_OUTPUT);
 }
 
 static void
-push_out(struct flow *s)
+push_out(struct flow *f)
 {
-	int progress = flush(s);
+	int progress = flush(f);
 
 	if (progress == -1)
 		return;
-	watch_output(s, progress > 0);
-	if (flow_queued(s) == 0 && s->state == FINISHING)
-		said_all(s);
+	watch_output(f, progress > 0);
+	if (flow_queued(f) == 0 && f->state == FINISHING)
+		said_all(f);
 }
 
 static void
 on_writable(struct ev_loop *loop, ev_io *w, int revents)
 {
-	struct flow *s = w->data;
-	size_t       before = flow_queued(s);
+	struct flow *f = w->data;
+	size_t       before = flow_queued(f);
 
 	(void)loop;
 	(void)revents;
-	push_out(s);
-	if (s->state == OPEN && s->ops->on_drained != NULL && flow_queued(s) < before && flow_queued(s) <= LIM_CONN_LOW)
-		s->ops->on_drained(s->arg);
+	push_out(f);
+	if (f->state == OPEN && f->ops->on_drained != NULL && flow_queued(f) < before && flow_queued(f) <= LIM_CONN_LOW)
+		f->ops->on_drained(f->arg);
 }
 
 static void
@@ -498,49 +504,49 @@ on_stall(struct ev_loop *loop, ev_timer *w, int revents)
 
 /* Behind the last chunk, or into it: a chunk per small message would cost far more than its bytes. */
 static void
-enqueue(struct flow *s, struct buf *b)
+enqueue(struct flow *f, struct buf *b)
 {
-	struct chunk *last = TAILQ_LAST(&s->out, chunks);
+	struct chunk *last = TAILQ_LAST(&f->out, chunks);
 
 	if (last != NULL && last->bytes.len + b->len <= CHUNK_BYTES) {
 		buf_append(&last->bytes, b->data, b->len);
 		if (last->bytes.failed)
-			end(s, "no memory");
+			end(f, "no memory");
 		else
-			s->out_bytes += b->len;
+			f->out_bytes += b->len;
 		return;
 	}
 	struct chunk *k = calloc(1, sizeof(*k));
 	if (k == NULL) {
-		end(s, "no memory");
+		end(f, "no memory");
 		return;
 	}
-	s->out_bytes += b->len;
+	f->out_bytes += b->len;
 	k->bytes = *b;
 	*b = (struct buf){ 0 };
-	TAILQ_INSERT_TAIL(&s->out, k, next);
+	TAILQ_INSERT_TAIL(&f->out, k, next);
 }
 
 void
-flow_send(struct flow *s, struct buf *b)
+flow_send(struct flow *f, struct buf *b)
 {
-	bool idle = flow_queued(s) == 0;
+	bool idle = flow_queued(f) == 0;
 
 	/*
 	 * The queue is measured before the message, so that one reply larger than
 	 * the limit (64 MiB of each stream can be asked for) still reaches a client
 	 * that reads.
 	 */
-	if (flow_queued(s) > LIM_CONN_OUT)
-		end(s, "too much output is waiting for it");
-	if (s->tls != NULL && !tls_is_up(s->tls))
-		end(s, "no TLS yet");
-	if (s->state == OPEN && b->len > 0) {
-		enqueue(s, b);
-		if (idle && s->state != ENDED)
-			push_out(s); /* most replies fit the socket: no round through the loop */
-		else if (s->state != ENDED)
-			watch_output(s, false);
+	if (flow_queued(f) > LIM_CONN_OUT)
+		end(f, "too much output is waiting for it");
+	if (f->tls != NULL && !tls_is_up(f->tls))
+		end(f, "no TLS yet");
+	if (f->state == OPEN && b->len > 0) {
+		enqueue(f, b);
+		if (idle && f->state != ENDED)
+			push_out(f); /* most replies fit the socket: no round through the loop */
+		else if (f->state != ENDED)
+			watch_output(f, false);
 	}
 	buf_clear(b);
 }
@@ -551,58 +557,58 @@ struct flow *
 flow_open(struct ev_loop *loop, int fd, uint64_t id, struct tls_keys *keys, const struct flow_ops *ops, void *arg,
     struct err *e)
 {
-	struct flow *s = calloc(1, sizeof(*s));
+	struct flow *f = calloc(1, sizeof(*f));
 
-	if (s == NULL || (keys != NULL && (s->tls = tls_open(keys, e)) == NULL)) {
-		free(s);
+	if (f == NULL || (keys != NULL && (f->tls = tls_open(keys, e)) == NULL)) {
+		free(f);
 		err_set(e, E_SYS, "no memory for a connection");
 		return NULL;
 	}
-	s->loop = loop;
-	s->fd = fd;
-	s->id = id;
-	s->ops = ops;
-	s->arg = arg;
-	TAILQ_INIT(&s->out);
-	ev_io_init(&s->reading, on_readable, fd, EV_READ);
-	ev_io_init(&s->writing, on_writable, fd, EV_WRITE);
-	ev_timer_init(&s->deadline, on_deadline, 0., 0.);
-	ev_timer_init(&s->stall, on_stall, 0., LIM_STALL_SEC);
-	ev_timer_init(&s->end, on_end, 0., 0.);
-	s->reading.data = s->writing.data = s->deadline.data = s->stall.data = s->end.data = s;
-	watch_input(s);
-	return s;
+	f->loop = loop;
+	f->fd = fd;
+	f->id = id;
+	f->ops = ops;
+	f->arg = arg;
+	TAILQ_INIT(&f->out);
+	ev_io_init(&f->reading, on_readable, fd, EV_READ);
+	ev_io_init(&f->writing, on_writable, fd, EV_WRITE);
+	ev_timer_init(&f->deadline, on_deadline, 0., 0.);
+	ev_timer_init(&f->stall, on_stall, 0., LIM_STALL_SEC);
+	ev_timer_init(&f->end, on_end, 0., 0.);
+	f->reading.data = f->writing.data = f->deadline.data = f->stall.data = f->end.data = f;
+	watch_input(f);
+	return f;
 }
 
 void
-flow_pass(struct flow *s, uint64_t id, const struct flow_ops *ops, void *arg)
+flow_pass(struct flow *f, uint64_t id, const struct flow_ops *ops, void *arg)
 {
-	s->id = id;
-	s->ops = ops;
-	s->arg = arg;
+	f->id = id;
+	f->ops = ops;
+	f->arg = arg;
 }
 
 int
-flow_fd(const struct flow *s)
+flow_fd(const struct flow *f)
 {
-	return s->fd;
+	return f->fd;
 }
 
 void
-flow_close(struct flow **sp)
+flow_close(struct flow **fp)
 {
-	struct flow *s = *sp;
+	struct flow *f = *fp;
 
-	if (s == NULL)
+	if (f == NULL)
 		return;
-	*sp = NULL;
-	if (s->state != ENDED)
-		end_silently(s);
-	ev_timer_stop(s->loop, &s->end);
-	fd_close(&s->fd);
-	wrote(s, s->out_bytes);
-	buf_clear(&s->in);
-	buf_clear(&s->sealed);
-	tls_close(&s->tls);
-	free(s);
+	*fp = NULL;
+	if (f->state != ENDED)
+		end_silently(f);
+	ev_timer_stop(f->loop, &f->end);
+	fd_close(&f->fd);
+	wrote(f, f->out_bytes);
+	buf_clear(&f->in);
+	buf_clear(&f->sealed);
+	tls_close(&f->tls);
+	free(f);
 }

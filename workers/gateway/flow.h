@@ -65,6 +65,9 @@ void flow_hold(struct flow *, enum flow_hold);
 void flow_release(struct flow *, enum flow_hold);
 bool flow_is_read(const struct flow *);
 
+/* What on_bytes has left comes again soon, also without new bytes. */
+void flow_again(struct flow *);
+
 /* on_deadline comes after so long; 0: never.  The clock rests while the client is held.  The same time again: it goes on. */
 void flow_owe(struct flow *, double sec);
 

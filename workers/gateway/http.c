@@ -5,8 +5,8 @@
  *	                 \-> ANSWERED			anything else; so may READING end
  *
  * READING ends with the headers, which have LIM_HELLO_SEC from connecting (TLS included).  ASKING: the supervisor
- * is asked, about the visitor (HTTP_AUTH) or for what a probe tells; meanwhile the client is not read, so what it
- * sends early waits in its socket.  There is one request per connection: LangBot's are WebSockets, and a probe
+ * is asked, about the visitor (HTTP_AUTH) or for what a probe tells.  A WebSocket client may send frames meanwhile:
+ * they wait, at first here, so that it is seen when it leaves, and soon in its socket.  There is one request per connection: LangBot's are WebSockets, and a probe
  * gains nothing from a second.
  *
  * Each visitor is announced to the supervisor before its first byte, with its socket: who fails often from one
@@ -30,7 +30,10 @@
 
 static const char GOING_AWAY[] = "Box runtime shutting down", MCP[] = "mcp";
 
-enum { ASK_ID = 1 }; /* of the one request we make for a visitor ourselves */
+enum {
+	ASK_ID = 1,              /* of the one request we make for a visitor ourselves */
+	EARLY_BYTES = 16 * 1024, /* of frames before the answer, kept here */
+};
 
 struct visitor {
 	LIST_ENTRY(visitor) next;
@@ -109,7 +112,8 @@ ask(struct visitor *v, enum msg_type t, const void *body)
 
 	v->state = ASKING;
 	flow_owe(v->flow, 0);
-	flow_hold(v->flow, HOLD_ANSWER);
+	if (t != MSG_HTTP_AUTH) /* a probe may have closed its side already, and waits */
+		flow_hold(v->flow, HOLD_ANSWER);
 	if (caller_send(v->caller, t, ASK_ID, body, &e) == -1)
 		say_error(v, 503, &e);
 }
@@ -194,6 +198,11 @@ on_bytes(void *arg, const char *bytes, size_t n)
 
 	if (v->state == UPGRADED)
 		return ws_bytes(v->ws, bytes, n);
+	if (v->state == ASKING) {
+		if (n > EARLY_BYTES)
+			flow_hold(v->flow, HOLD_ANSWER);
+		return 0;
+	}
 	size_t used = http_request_feed(&v->request, bytes, n);
 	if (v->request.status != 0)
 		say_text(v, v->request.status, v->request.why);
@@ -279,6 +288,7 @@ upgrade(struct visitor *v)
 	if (seat_guest(v, mcp, &e) == -1)
 		ws_finish(v->ws, WS_INTERNAL, e.text);
 	flow_release(v->flow, HOLD_ANSWER);
+	flow_again(v->flow);
 }
 
 /* ---- from the supervisor ----------------------------------------------------------------------- */
