@@ -308,9 +308,9 @@ on_message(wslay_event_context_ptr ctx, const struct wslay_event_on_msg_recv_arg
 {
 	struct ws *w = arg;
 
-	(void)ctx;
 	if (w->state != OPEN || w->ops == NULL)
 		return;
+	wslay_event_send(ctx); /* a pong must not wait for what the guest says now */
 	if (m->opcode == WSLAY_TEXT_FRAME)
 		on_text(w);
 	else if (m->opcode == WSLAY_BINARY_FRAME)
