@@ -13,5 +13,7 @@ $(O)/t/echo-gateway: $(patsubst %,$(O)/obj/%.o,$(web_OBJ))
 
 $(patsubst %,$(O)/t/%.t,$(web_TESTS)): | $(O)/t/echo-gateway
 
-00-http-request_EXTRA := workers/gateway/http_request workers/gateway/http_route
-00-http-request_LIBS  := -lhttp_parser
+fuzz_http_EXTRA := workers/gateway/http_request workers/gateway/http_route
+fuzz_http_LIBS  := -lhttp_parser
+fuzz_ws_EXTRA   := workers/gateway/ws
+fuzz_ws_LIBS    := -lwslay -lev
