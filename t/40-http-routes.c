@@ -264,6 +264,7 @@ strange_answers(void)
 	struct msg      m;
 
 	sup_reply(MSG_DONE, 1, c.conn, &done);
+	web_ask("GET /x HTTP/1.1\r\n" HOST "\r\n"); /* by now it has arrived */
 	web_say(&c, "GET /readyz HTTP/1.1\r\n" HOST "\r\n");
 	sup_until(MSG_HTTP_READY, &m);
 	sup_reply(MSG_DONE, m.id + 1, m.conn, &done);

@@ -186,6 +186,7 @@ http_request_header(const struct http_request *r, enum http_header h)
 bool
 http_request_lists(const struct http_request *r, enum http_header h, const char *word)
 {
+	int (*differs)(const char *, const char *, size_t) = h == HEADER_PROTOCOL ? strncmp : strncasecmp;
 	const char *at = http_request_header(r, h);
 	size_t      len = strlen(word);
 
@@ -195,7 +196,7 @@ http_request_lists(const struct http_request *r, enum http_header h, const char 
 		size_t trimmed = n;
 		while (trimmed > 0 && (at[trimmed - 1] == ' ' || at[trimmed - 1] == '\t'))
 			trimmed--;
-		if (trimmed == len && strncasecmp(at, word, len) == 0)
+		if (trimmed == len && differs(at, word, len) == 0)
 			return true;
 		at += n;
 	}

@@ -60,7 +60,7 @@ size_t http_request_feed(struct http_request *, const char *, size_t n);
 /* The value, without spaces around it; "" when it is absent. */
 const char *http_request_header(const struct http_request *, enum http_header);
 
-/* Is this word in the header's list?  In any case of letters. */
+/* Is this word in the header's list?  In any case of letters, but for protocols, which are what they are. */
 bool http_request_lists(const struct http_request *, enum http_header, const char *word);
 
 #endif

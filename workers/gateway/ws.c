@@ -215,8 +215,12 @@ on_goodbye(struct ev_loop *loop, ev_timer *t, int revents)
 {
 	struct ws *w = t->data;
 
-	(void)loop;
 	(void)revents;
+	if (flow_queued(w->flow) > 0) { /* it has not seen it yet; the flow has its own patience */
+		ev_timer_set(t, LIM_WS_CLOSE_SEC, 0.);
+		ev_timer_start(loop, t);
+		return;
+	}
 	flow_drop(w->flow, "client does not answer the close frame");
 }
 
@@ -359,7 +363,7 @@ on_silence(struct ev_loop *loop, ev_timer *t, int revents)
 	struct ws *w = t->data;
 
 	(void)revents;
-	if (!flow_is_read(w->flow)) { /* our silence, not the client's */
+	if (!flow_is_read(w->flow) || flow_queued(w->flow) > 0) { /* it cannot be heard, or has not seen the ping */
 		listen_anew(w);
 		return;
 	}
