@@ -75,6 +75,7 @@
 #define LIM_CONN_INFLIGHT 128   /* requests of one connection that wait for their reply */
 #define LIM_CONN_OUT (64 * MIB) /* bytes queued for a client that does not read: then it is dropped */
 #define LIM_CONN_HIGH (4 * MIB) /* from here on its requests are not read */
+#define LIM_CONN_LOW MIB        /* and who waits to say more to it may go on */
 #define LIM_FRAME_SEC 10.0      /* from the first byte of a frame to its last */
 #define LIM_HELLO_SEC 10.0      /* from connecting to the first whole frame */
 #define LIM_STALL_SEC 30.0      /* output waits and the client takes not one byte */
@@ -91,6 +92,11 @@
 #define LIM_RELAY_CHUNK (64 * KIB)    /* a relay's message without lines, as upstream reads */
 #define LIM_RELAY_LINE_MOST (LIM_WINDOW - LIM_RELAY_CHUNK) /* a line is acknowledged whole, so it must fit a window */
 #define LIM_HTTP_HEADER (16 * KIB)    /* request line and headers */
+#define LIM_PART_SEC 5.0              /* a client that was told goodbye closes too within this */
+#define LIM_WS_CLOSE_SEC 10.0         /* and answers a close frame within this */
+#define LIM_WS_SILENCE_SEC 30.0       /* a relay's client that says nothing for so long is pinged */
+#define LIM_WS_PONG_SEC 15.0          /* and answers within this */
+#define LIM_WS_BACKLOG (256 * KIB)    /* messages kept for a guest that does not want them now; then it is not read */
 #define LIM_UPLOAD (100 * MIB)        /* one uploaded file, whatever box_init says */
 #define LIM_UPLOADS 128               /* files of one connection that are being uploaded */
 #define LIM_UPLOAD_CHUNK (16 * KIB)   /* bytes of one chunk */

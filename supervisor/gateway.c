@@ -262,6 +262,14 @@ gateway_tell(struct gateway *g, enum msg_type t, const void *body)
 }
 
 void
+gateway_go_away(struct gateway *g)
+{
+	struct msg_http_go_away none;
+
+	gateway_tell(g, MSG_HTTP_GO_AWAY, &none);
+}
+
+void
 gateway_send(struct gateway *g, struct packet *p)
 {
 	struct err e = { 0 };

@@ -29,6 +29,8 @@ struct identity *gateway_client(const struct gateway *, uint64_t conn);
 /* It has shown that it may use /rpc/ws.  And how many have. */
 void   gateway_client_is_rpc(struct gateway *, uint64_t conn);
 size_t gateway_rpc(const struct gateway *);
+/* boxd is stopping: clients of LangBot's door are told so, while those of the control socket see the end of it. */
+void gateway_go_away(struct gateway *);
 
 size_t   gateway_connections(const struct gateway *);
 uint64_t gateway_restarts(const struct gateway *);

@@ -211,6 +211,7 @@ on_stop(struct ev_loop *loop, ev_signal *w, int revents)
 	log_info("stopping signal=%d sessions=%zu", w->signum, registry_count(c->house->registry));
 	notify("STOPPING=1\nSTATUS=ending %zu sessions", registry_count(c->house->registry));
 	c->house->stopping = true;
+	gateway_go_away(c->house->gateway);
 	ev_timer_start(loop, &c->hard);
 	registry_drain(c->house->registry, "boxd is stopping", on_empty, c);
 }

@@ -23,6 +23,7 @@ struct chan_in  gate_in;
 bool            gate_quiet;
 static uint64_t gate_gone[1024];
 size_t          gate_ngone;
+const char     *gate_program;
 
 /* ---- the supervisor's part -------------------------------------------------------- */
 
@@ -71,6 +72,18 @@ sup_reply(enum msg_type t, uint64_t id, uint64_t conn, const void *body)
 
 	if (msg_encode_reply(&p, t, id, conn, body, &e) == -1)
 		BAIL_OUT("encode %s: %s", msg_name(t), e.text);
+	sup_send(&p);
+}
+
+void
+sup_fail(uint64_t id, uint64_t conn, enum err_code code, const char *text)
+{
+	struct packet p = { 0 };
+	struct err    why, e;
+
+	err_set(&why, code, "%s", text);
+	if (msg_encode_error(&p, id, conn, &why, &e) == -1)
+		BAIL_OUT("encode an error: %s", e.text);
 	sup_send(&p);
 }
 
@@ -124,7 +137,7 @@ sup_until_gone(uint64_t conn)
 void
 spawn(void)
 {
-	const char *program = getenv("BOX_GATEWAY");
+	const char *program = gate_program != NULL ? gate_program : getenv("BOX_GATEWAY");
 	int         ends[2];
 	struct err  e;
 
@@ -148,19 +161,26 @@ spawn(void)
 }
 
 void
+start_with(struct msg_gateway_start *s)
+{
+	AUTO_FD int listener = listen_at(gate_door);
+
+	s->listener = listener;
+	s->next_conn = FIRST_CONN;
+	spawn();
+	sup_notice(MSG_GATEWAY_START, 0, s);
+}
+
+void
 start(const char *root, uint64_t uid, uint64_t most)
 {
-	AUTO_FD int              listener = listen_at(gate_door);
 	struct msg_gateway_start s;
 
 	msg_defaults(MSG_GATEWAY_START, &s);
-	s.listener = listener;
 	s.max_connections = most;
 	s.uid = uid;
 	s.chroot = root;
-	s.next_conn = FIRST_CONN;
-	spawn();
-	sup_notice(MSG_GATEWAY_START, 0, &s);
+	start_with(&s);
 }
 
 int
@@ -415,7 +435,7 @@ proc_fds(void)
 enum { HANG_SEC = 300 }; /* no measure of speed: a test that hangs should end one day */
 
 void
-gate_open(void)
+gate_dirs(void)
 {
 	alarm(HANG_SEC);
 	if (mkdtemp(gate_dir) == NULL)
@@ -424,6 +444,12 @@ gate_open(void)
 	snprintf(gate_jail, sizeof(gate_jail), "%s/jail", gate_dir);
 	if (mkdir(gate_jail, 0755) == -1)
 		BAIL_OUT("%s: %s", gate_jail, strerror(errno));
+}
+
+void
+gate_open(void)
+{
+	gate_dirs();
 	start(gate_jail, GATEWAY_UID, MAX_CONNECTIONS);
 }
 

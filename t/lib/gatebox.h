@@ -19,6 +19,7 @@ enum {
 
 /* Its directories, and a gateway that is ready; and the end of both. */
 void gate_open(void);
+void gate_dirs(void);
 void gate_close(void);
 
 extern char           gate_dir[]; /* a template for mkdtemp; the next two are in it */
@@ -26,8 +27,9 @@ extern char           gate_door[64], gate_jail[64];
 extern pid_t          gate_pid;
 extern int            gate_chan; /* the supervisor's end */
 extern struct chan_in gate_in;
-extern bool           gate_quiet; /* its log is not wanted */
-extern size_t         gate_ngone; /* clients it has told us are gone, since this was set to 0 */
+extern bool           gate_quiet;   /* its log is not wanted */
+extern size_t         gate_ngone;   /* clients it has told us are gone, since this was set to 0 */
+extern const char    *gate_program; /* NULL: what BOX_GATEWAY names */
 
 struct client {
 	int        fd;
@@ -39,6 +41,7 @@ struct client {
 
 void sup_notice(enum msg_type t, uint64_t conn, const void *body);
 void sup_reply(enum msg_type t, uint64_t id, uint64_t conn, const void *body);
+void sup_fail(uint64_t id, uint64_t conn, enum err_code code, const char *text);
 
 /* The next message of that type; those before it are dropped. */
 void sup_until(enum msg_type t, struct msg *m);
@@ -48,6 +51,9 @@ void sup_until_gone(uint64_t conn);
 /* Fork and execute the gateway; say nothing to it yet. */
 void spawn(void);
 void start(const char *root, uint64_t uid, uint64_t most);
+
+/* The same, with more in its plan; the control socket is put into it. */
+void start_with(struct msg_gateway_start *);
 
 /* Its exit status, or 1000 and the signal. */
 int           exit_of_gateway(void);

@@ -1,13 +1,10 @@
 /*
- * Accepting has three ways to go wrong.  The client is gone again: take the
- * next.  The kernel has no descriptor or memory left: the listener stays
- * readable, so look away for a moment instead of spinning.  Too many clients: let
- * the one in, tell it why, and close; that leaves nothing behind and is
- * friendlier than a connection that hangs in the backlog.
+ * Accepting has two ways to go wrong.  The client is gone again: take the next.
+ * The kernel has no descriptor or memory left: the listener stays readable, so
+ * look away for a moment instead of spinning.
  */
 #include "listener.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -23,14 +20,13 @@ enum { BURST = 32 }; /* accepted before other watchers get their turn */
 static const double RETRY_SEC = 1.; /* after the kernel had no room; also how often that is logged */
 
 struct listener {
-	struct ev_loop            *loop;
-	int                        fd; /* owned */
-	size_t                     inside, most;
-	const struct listener_ops *ops;
-	void                      *arg;
-	bool                       paused; /* by listener_pause */
-	ev_io                      ready;  /* runs unless paused or retrying */
-	ev_timer                   retry;  /* runs while the kernel has no room */
+	struct ev_loop  *loop;
+	int              fd; /* owned */
+	listener_client *on_client;
+	void            *arg;
+	bool             paused; /* by listener_pause */
+	ev_io            ready;  /* runs unless paused or retrying */
+	ev_timer         retry;  /* runs while the kernel has no room */
 };
 
 static void
@@ -46,7 +42,7 @@ watch(struct listener *l)
 static void
 look_away(struct listener *l)
 {
-	log_warn("accept failed clients=%zu reason=\"%s\"", l->inside, strerror(errno));
+	log_warn("accept failed reason=\"%s\"", strerror(errno));
 	ev_timer_set(&l->retry, RETRY_SEC, 0.);
 	ev_timer_start(l->loop, &l->retry);
 	watch(l);
@@ -61,19 +57,6 @@ on_retry(struct ev_loop *loop, ev_timer *w, int revents)
 }
 
 static void
-admit(struct listener *l, int client)
-{
-	AUTO_FD int fd = client;
-
-	if (l->inside >= l->most) {
-		l->ops->on_excess(l->arg, fd);
-		return;
-	}
-	l->inside++;
-	l->ops->on_client(l->arg, fd_take(&fd));
-}
-
-static void
 on_ready(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct listener *l = w->data;
@@ -84,7 +67,7 @@ on_ready(struct ev_loop *loop, ev_io *w, int revents)
 		int fd = accept4(l->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (fd >= 0)
-			admit(l, fd);
+			l->on_client(l->arg, fd);
 		else if (errno == EAGAIN)
 			return;
 		else if (errno != EINTR && errno != ECONNABORTED)
@@ -93,7 +76,7 @@ on_ready(struct ev_loop *loop, ev_io *w, int revents)
 }
 
 struct listener *
-listener_open(struct ev_loop *loop, int fd, size_t most, const struct listener_ops *ops, void *arg, struct err *e)
+listener_open(struct ev_loop *loop, int fd, listener_client *on_client, void *arg, struct err *e)
 {
 	struct listener *l;
 	int              flags = fcntl(fd, F_GETFL);
@@ -109,21 +92,13 @@ listener_open(struct ev_loop *loop, int fd, size_t most, const struct listener_o
 	}
 	l->loop = loop;
 	l->fd = fd;
-	l->most = most;
-	l->ops = ops;
+	l->on_client = on_client;
 	l->arg = arg;
 	ev_io_init(&l->ready, on_ready, fd, EV_READ);
 	ev_timer_init(&l->retry, on_retry, RETRY_SEC, 0.);
 	l->ready.data = l->retry.data = l;
 	watch(l);
 	return l;
-}
-
-void
-listener_left(struct listener *l)
-{
-	assert(l->inside > 0);
-	l->inside--;
 }
 
 void

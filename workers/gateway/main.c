@@ -3,9 +3,11 @@
  *
  *	fd 3	SEQPACKET channel to the supervisor; the only descriptor it is born with
  *
- * The supervisor's first message is GATEWAY_START with the listener in it.  The
- * gateway then confines itself, says GATEWAY_READY and accepts clients.  When
- * the link ends it exits: without a supervisor there is nobody to ask.
+ * The supervisor's first message is GATEWAY_START with the listeners in it.  The
+ * gateway then confines itself, says GATEWAY_READY and accepts clients: at the
+ * control socket native ones (or, by their first byte, HTTP), at the TCP socket
+ * HTTP only.  When the link ends it exits: without a supervisor there is nobody
+ * to ask.
  *
  * The loop is made before the confinement.  libev gets epoll and no timerfd and
  * has no signal watcher, so it needs no descriptor but its epoll set.
@@ -13,16 +15,22 @@
 #include <errno.h>
 #include <ev.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <openssl/crypto.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "confine.h"
+#include "fd.h"
+#include "http.h"
 #include "link.h"
 #include "listener.h"
 #include "log.h"
@@ -43,10 +51,15 @@ __asan_default_options(void)
 
 struct gateway {
 	struct ev_loop  *loop;
-	struct link     *link;     /* owned */
-	struct listener *listener; /* owned; NULL until started */
-	struct rpc      *rpc;      /* owned; NULL until started */
-	int              status;   /* of the exit */
+	struct link     *link;   /* owned */
+	struct uplink   *uplink; /* owned; NULL until started, like all below */
+	struct rpc      *rpc;    /* owned */
+	struct http     *http;   /* owned */
+	struct tls_keys *keys;   /* owned; NULL: no TLS */
+	struct listener *door;   /* owned; the control socket */
+	struct listener *web;    /* owned; LangBot's; NULL: there is none */
+	size_t           most;   /* clients */
+	int              status; /* of the exit */
 };
 
 static void
@@ -57,23 +70,55 @@ stop(struct gateway *g, int status)
 	ev_break(g->loop, EVBREAK_ALL);
 }
 
-static void
-on_client(void *arg, int fd)
+static bool
+is_full(const struct gateway *g)
 {
+	return uplink_callers(g->uplink) >= g->most;
+}
+
+/* One too many is let in, told why, and closed: friendlier than a connection that hangs in the backlog. */
+static void
+on_client(void *arg, int accepted)
+{
+	AUTO_FD int     fd = accepted;
 	struct gateway *g = arg;
 
-	rpc_accept(g->rpc, fd);
+	if (is_full(g))
+		rpc_refuse(fd);
+	else
+		rpc_accept(g->rpc, fd_take(&fd));
 }
 
 static void
-on_excess(void *arg, int fd)
+on_visitor(void *arg, int accepted)
+{
+	AUTO_FD int     fd = accepted;
+	struct gateway *g = arg;
+
+	if (is_full(g))
+		http_refuse(g->http, fd);
+	else
+		http_accept(g->http, fd_take(&fd));
+}
+
+static void
+on_http(void *arg, struct flow *s)
 {
 	struct gateway *g = arg;
 
-	rpc_refuse(g->rpc, fd);
+	http_adopt(g->http, s);
 }
 
-static const struct listener_ops listener_ops = { .on_client = on_client, .on_excess = on_excess };
+static void
+on_congested(void *arg, bool congested)
+{
+	struct gateway *g = arg;
+	void (*fn)(struct listener *) = congested ? listener_pause : listener_resume;
+
+	fn(g->door);
+	if (g->web != NULL)
+		fn(g->web);
+}
 
 /* As many descriptors as we may have: one per client, and one more while it is announced. */
 static void
@@ -89,6 +134,68 @@ raise_descriptors(uint64_t clients)
 		log_warn("max_connections=%lu but descriptors=%lu", clients, (unsigned long)r.rlim_cur);
 }
 
+/* Certificate and key, while files can be opened, and what clients of the socket inherit. */
+static int
+prepare_web(struct gateway *g, const struct msg_gateway_start *s, struct err *e)
+{
+	struct buf certificate = { 0 }, key = { 0 };
+	int        on = 1, r = 0;
+
+	if (s->http == -1)
+		return 0;
+	if (s->tls_certificate.len + s->tls_key.len > 0) {
+		if (blob_read(&s->tls_certificate, &certificate, e) == -1 || blob_read(&s->tls_key, &key, e) == -1 ||
+		    (g->keys = tls_keys_open(&certificate, &key, e)) == NULL)
+			r = err_prefix(e, "TLS");
+		OPENSSL_cleanse(key.data, key.len);
+	}
+	buf_clear(&certificate);
+	buf_clear(&key);
+	/* a host that vanished is noticed one day, and no answer waits for more of it; a Unix socket has neither */
+	(void)setsockopt(s->http, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+	(void)setsockopt(s->http, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	return r;
+}
+
+static int
+open_rooms(struct gateway *g, const struct msg_gateway_start *s, struct err *e)
+{
+	struct http_plan plan = {
+		.tls = g->keys,
+		.origins = &s->origins,
+		.hosts = &s->hosts,
+		.max_strangers = s->max_unauthenticated,
+		.max_rpc_file_bytes = s->max_rpc_file_bytes,
+		.relay_line_bytes = s->relay_line_bytes,
+		.legacy_clients = s->legacy_clients,
+	};
+
+	g->most = s->max_connections;
+	g->uplink = uplink_open(g->loop, g->link, s->next_conn, g->most, on_congested, g, e);
+	if (g->uplink == NULL || (g->http = http_open(g->loop, g->uplink, &plan, e)) == NULL)
+		return -1;
+	g->rpc = rpc_open(g->loop, g->uplink, on_http, g, e);
+	return g->rpc == NULL ? -1 : 0;
+}
+
+static int
+open_doors(struct gateway *g, struct msg *m, struct err *e)
+{
+	const struct msg_gateway_start *s = m->body;
+
+	g->door = listener_open(g->loop, s->listener, on_client, g, e);
+	if (g->door == NULL)
+		return -1;
+	msg_take_fd(m, s->listener);
+	if (s->http == -1)
+		return 0;
+	g->web = listener_open(g->loop, s->http, on_visitor, g, e);
+	if (g->web == NULL)
+		return -1;
+	msg_take_fd(m, s->http);
+	return 0;
+}
+
 static int
 start(struct gateway *g, struct msg *m, struct err *e)
 {
@@ -97,16 +204,25 @@ start(struct gateway *g, struct msg *m, struct err *e)
 	struct msg_gateway_ready        ready;
 
 	raise_descriptors(s->max_connections);
+	if (tls_init(e) == -1 || prepare_web(g, s, e) == -1)
+		return -1;
 	if (confine(&walls, e) == -1)
 		return err_prefix(e, "confine");
-	g->listener = listener_open(g->loop, s->listener, s->max_connections, &listener_ops, g, e);
-	if (g->listener == NULL)
-		return -1;
-	msg_take_fd(m, s->listener);
-	g->rpc = rpc_open(g->loop, g->link, g->listener, s->next_conn, s->max_connections, e);
-	if (g->rpc == NULL)
+	if (open_rooms(g, s, e) == -1 || open_doors(g, m, e) == -1)
 		return -1;
 	return link_send(g->link, MSG_GATEWAY_READY, 0, 0, &ready, e);
+}
+
+/* What is for the gateway itself. */
+static void
+on_own_msg(struct gateway *g, const struct msg *m)
+{
+	if (m->type == MSG_HTTP_LIMITS)
+		http_limit(g->http, m->body);
+	else if (m->type == MSG_HTTP_GO_AWAY)
+		http_go_away(g->http);
+	else
+		log_error("the gateway takes no %s", msg_name(m->type));
 }
 
 static void
@@ -116,7 +232,10 @@ on_msg(void *arg, struct msg *m)
 	struct err      e;
 
 	if (g->rpc != NULL) {
-		rpc_deliver(g->rpc, m);
+		if (m->conn != 0)
+			uplink_deliver(g->uplink, m);
+		else
+			on_own_msg(g, m);
 		return;
 	}
 	if (m->type != MSG_GATEWAY_START)
@@ -157,8 +276,12 @@ run(struct gateway *g, struct err *e)
 static void
 take_down(struct gateway *g)
 {
+	http_close(&g->http);
 	rpc_close(&g->rpc);
-	listener_close(&g->listener);
+	uplink_close(&g->uplink);
+	listener_close(&g->door);
+	listener_close(&g->web);
+	tls_keys_close(&g->keys);
 	link_close(&g->link);
 	if (g->loop != NULL)
 		ev_loop_destroy(g->loop);

@@ -8,10 +8,8 @@
  * line, and the connection lives on; a broken envelope means that nothing behind
  * it can be trusted either, so the client is told CLOSING and dropped.
  *
- * When the supervisor does not keep up, nobody is read or accepted until the
- * link has drained.  The one thing that must not get lost then is CONN_GONE,
- * or the supervisor would keep the connection for ever: records of clients that
- * left wait in a list until the link takes their notice.
+ * A connection is announced as native before its first byte: who may not use this boxd is told so at once.  When
+ * that byte is one of HTTP, it leaves, and comes again at the other door under another id.
  */
 #include "rpc.h"
 
@@ -27,123 +25,30 @@
 #include "log.h"
 
 enum {
-	LINK_HIGH = LIM_LINK_QUEUE / 4, /* packets waiting: stop reading clients */
-	LINK_LOW = LIM_LINK_QUEUE / 16, /* go on */
-	PINGS_HIGH = 1024,              /* unanswered pings of one client: read it later */
+	PINGS_HIGH = 1024, /* unanswered pings of one client: read it later */
 	PINGS_LOW = PINGS_HIGH / 2,
 };
 
-static const double DRAIN_SEC = 0.01; /* how often a congested link is looked at */
-
 struct client {
-	LIST_ENTRY(client) next; /* in its bucket, or in unsaid */
-	struct rpc  *rpc;
-	struct conn *conn; /* owned */
-	uint64_t     id;
-	bool         announced; /* the supervisor knows it */
-	bool         called;    /* last_call is one */
-	uint64_t     last_call; /* greatest request id so far */
-	struct calls calls;
+	LIST_ENTRY(client) next;
+	struct rpc    *rpc;
+	struct conn   *conn;   /* owned */
+	struct caller *caller; /* owned */
+	uint64_t       id;
+	bool           called;    /* last_call is one */
+	uint64_t       last_call; /* greatest request id so far */
+	struct calls   calls;
 };
 
 LIST_HEAD(clients, client);
 
 struct rpc {
-	struct ev_loop  *loop;
-	struct link     *link;     /* borrowed */
-	struct listener *listener; /* borrowed */
-	uint64_t         next_conn;
-	struct clients  *buckets; /* owned; clients by id, ids count up, so the low bits spread them evenly */
-	size_t           mask;    /* buckets less one, a power of two less one */
-	struct clients   unsaid;  /* owned; gone, and the supervisor not yet told */
-	ev_timer         drain;   /* runs while the link is congested */
+	struct ev_loop *loop;
+	struct uplink  *up;      /* borrowed */
+	rpc_http       *on_http; /* takes clients that speak it */
+	void           *arg;
+	struct clients  clients; /* owned */
 };
-
-/* ---- clients by id ------------------------------------------------------------ */
-
-static struct clients *
-bucket(struct rpc *r, uint64_t id)
-{
-	return &r->buckets[id & r->mask];
-}
-
-static struct client *
-client_find(struct rpc *r, uint64_t id)
-{
-	struct client *c;
-
-	LIST_FOREACH (c, bucket(r, id), next)
-		if (c->id == id)
-			return c;
-	return NULL;
-}
-
-/* ---- the link to the supervisor ------------------------------------------------- */
-
-static void
-each_client(struct rpc *r, void (*fn)(struct conn *, enum conn_hold))
-{
-	struct client *c;
-
-	for (size_t i = 0; i <= r->mask; i++)
-		LIST_FOREACH (c, &r->buckets[i], next)
-			fn(c->conn, HOLD_LINK);
-}
-
-/* Nobody is read or accepted until on_drain. */
-static void
-congest(struct rpc *r)
-{
-	if (ev_is_active(&r->drain))
-		return;
-	log_warn("link congested packets=%zu", link_queued(r->link));
-	listener_pause(r->listener);
-	each_client(r, conn_hold);
-	ev_timer_again(r->loop, &r->drain);
-}
-
-static int
-pass_on(struct client *c, enum msg_type t, uint64_t id, const void *body, struct err *e)
-{
-	int r = link_send(c->rpc->link, t, id, c->id, body, e);
-
-	if (link_queued(c->rpc->link) >= LINK_HIGH)
-		congest(c->rpc);
-	return r;
-}
-
-/* What the link does not take now waits for on_drain. */
-static void
-say_gone(struct rpc *r)
-{
-	struct msg_conn_gone none;
-	struct client       *c;
-	struct err           e;
-
-	while ((c = LIST_FIRST(&r->unsaid)) != NULL) {
-		if (c->announced && pass_on(c, MSG_CONN_GONE, 0, &none, &e) == -1 && e.code != E_CRASH)
-			break;
-		LIST_REMOVE(c, next);
-		free(c);
-	}
-	if (c != NULL)
-		congest(r);
-}
-
-static void
-on_drain(struct ev_loop *loop, ev_timer *w, int revents)
-{
-	struct rpc *r = w->data;
-
-	(void)revents;
-	say_gone(r);
-	if (link_queued(r->link) > LINK_LOW || !LIST_EMPTY(&r->unsaid))
-		return;
-	ev_timer_stop(loop, w);
-	log_info("link drained");
-	listener_resume(r->listener);
-	each_client(r, conn_release);
-}
 
 /* ---- to the client --------------------------------------------------------------- */
 
@@ -207,7 +112,7 @@ on_request(struct client *c, const struct msg *m, struct err *e)
 	/* the table first: what was sent cannot be taken back */
 	if (calls_add(&c->calls, m->id, m->type, e) == -1)
 		return -1;
-	if (pass_on(c, m->type, m->id, m->body, e) == -1) {
+	if (caller_send(c->caller, m->type, m->id, m->body, e) == -1) {
 		calls_take(&c->calls, m->id);
 		return -1;
 	}
@@ -221,7 +126,7 @@ on_notice(struct client *c, const struct msg *m)
 {
 	struct err e;
 
-	if (pass_on(c, m->type, 0, m->body, &e) == -1)
+	if (caller_send(c->caller, m->type, 0, m->body, &e) == -1)
 		log_warn("conn=%lu %s lost reason=\"%s\"", c->id, msg_name(m->type), e.text);
 }
 
@@ -285,18 +190,30 @@ on_frame(void *arg, const char *bytes, size_t n)
 }
 
 static void
-on_gone(void *arg)
+client_close(struct client *c)
+{
+	LIST_REMOVE(c, next);
+	conn_close(&c->conn);
+	caller_close(&c->caller);
+	calls_clear(&c->calls);
+	free(c);
+}
+
+static void
+on_http(void *arg)
 {
 	struct client *c = arg;
 	struct rpc    *r = c->rpc;
+	struct flow   *s = conn_take_flow(c->conn);
 
-	conn_close(&c->conn);
-	calls_clear(&c->calls);
-	listener_left(r->listener);
-	/* out of the bucket first: saying it may find the link congested, and then all in there are held */
-	LIST_REMOVE(c, next);
-	LIST_INSERT_HEAD(&r->unsaid, c, next);
-	say_gone(r);
+	client_close(c);
+	r->on_http(r->arg, s);
+}
+
+static void
+on_gone(void *arg)
+{
+	client_close(arg);
 }
 
 /* ---- from the supervisor ------------------------------------------------------------ */
@@ -364,25 +281,32 @@ static void (*const on[MSG__COUNT])(struct client *, struct msg *) = {
 	[MSG_CLOSING] = on_closing,
 };
 
-void
-rpc_deliver(struct rpc *r, struct msg *m)
+static void
+on_msg(void *arg, struct msg *m)
 {
-	struct client *c = client_find(r, m->conn);
-
-	if (m->envelope != ENV_REPLY && on[m->type] == NULL)
-		log_error("the gateway takes no %s", msg_name(m->type));
-	else if (c == NULL)
-		log_debug(
-		    "conn=%lu is gone, dropped %s", m->conn, m->envelope == ENV_REPLY ? "a reply" : msg_name(m->type));
-	else if (m->envelope == ENV_REPLY)
-		on_reply(c, m);
+	if (m->envelope == ENV_REPLY)
+		on_reply(arg, m);
+	else if (on[m->type] == NULL)
+		log_error("a native client takes no %s", msg_name(m->type));
 	else
-		on[m->type](c, m);
+		on[m->type](arg, m);
+}
+
+static void
+on_congested(void *arg, bool congested)
+{
+	struct client *c = arg;
+
+	(congested ? conn_hold : conn_release)(c->conn, HOLD_LINK);
 }
 
 /* ---- open, accept, close -------------------------------------------------------------- */
 
-static const struct conn_ops conn_ops = { .on_frame = on_frame, .on_broken = on_broken, .on_gone = on_gone };
+static const struct conn_ops conn_ops = {
+	.on_frame = on_frame, .on_broken = on_broken, .on_http = on_http, .on_gone = on_gone
+};
+
+static const struct caller_ops caller_ops = { .on_msg = on_msg, .on_congested = on_congested };
 
 static struct client *
 client_open(struct rpc *r, int *fd, struct err *e)
@@ -394,48 +318,46 @@ client_open(struct rpc *r, int *fd, struct err *e)
 		return NULL;
 	}
 	c->rpc = r;
-	c->id = r->next_conn++;
-	c->conn = conn_open(r->loop, *fd, c->id, &conn_ops, c, e);
+	c->caller = caller_open(r->up, &caller_ops, c, e);
+	if (c->caller != NULL) {
+		c->id = caller_id(c->caller);
+		c->conn = conn_open(r->loop, *fd, c->id, &conn_ops, c, e);
+	}
 	if (c->conn == NULL) {
+		caller_close(&c->caller);
 		free(c);
 		return NULL;
 	}
 	fd_take(fd);
-	LIST_INSERT_HEAD(bucket(r, c->id), c, next);
+	LIST_INSERT_HEAD(&r->clients, c, next);
 	return c;
 }
 
 void
 rpc_accept(struct rpc *r, int accepted)
 {
-	AUTO_FD int          fd = accepted;
-	struct msg_conn_open hello = { .peer = accepted };
-	struct err           e;
-	struct client       *c = client_open(r, &fd, &e);
+	AUTO_FD int    fd = accepted;
+	struct err     e;
+	struct client *c = client_open(r, &fd, &e);
 
 	if (c == NULL) {
 		log_warn("client refused reason=\"%s\"", e.text);
-		listener_left(r->listener);
 		return;
 	}
-	if (pass_on(c, MSG_CONN_OPEN, 0, &hello, &e) == -1) {
+	if (caller_announce(c->caller, accepted, SPEAKS_NATIVE, &e) == -1) {
 		say_closing(c, err_wire_name(E_BUSY), e.text);
 		return;
 	}
-	c->announced = true;
-	if (ev_is_active(&r->drain)) /* it made the link congested, or came during it */
-		conn_hold(c->conn, HOLD_LINK);
 	log_debug("conn=%lu open", c->id);
 }
 
 void
-rpc_refuse(struct rpc *r, int fd)
+rpc_refuse(int fd)
 {
 	struct msg_closing bye = { .code = err_wire_name(E_BUSY), .reason = "too many connections; try again later" };
 	struct packet      p = { .stream = true };
 	struct err         e;
 
-	(void)r;
 	log_info("client refused reason=\"too many connections\"");
 	/* a fresh socket takes so few bytes or the client is gone */
 	if (msg_encode(&p, MSG_CLOSING, 0, 0, &bye, &e) == 0)
@@ -444,36 +366,15 @@ rpc_refuse(struct rpc *r, int fd)
 }
 
 struct rpc *
-rpc_open(
-    struct ev_loop *loop, struct link *link, struct listener *listener, uint64_t next_conn, size_t most, struct err *e)
+rpc_open(struct ev_loop *loop, struct uplink *up, rpc_http *http, void *arg, struct err *e)
 {
 	struct rpc *r = calloc(1, sizeof(*r));
-	size_t      n = 1;
 
-	while (n < most)
-		n *= 2;
-	if (r == NULL || (r->buckets = calloc(n, sizeof(*r->buckets))) == NULL) {
-		free(r);
-		err_set(e, E_SYS, "no memory for %zu clients", most);
-		return NULL;
-	}
-	r->loop = loop;
-	r->link = link;
-	r->listener = listener;
-	r->next_conn = next_conn;
-	r->mask = n - 1;
-	ev_timer_init(&r->drain, on_drain, 0., DRAIN_SEC);
-	r->drain.data = r;
+	if (r == NULL)
+		err_set(e, E_SYS, "no memory for the native door");
+	else
+		*r = (struct rpc){ .loop = loop, .up = up, .on_http = http, .arg = arg };
 	return r;
-}
-
-static void
-client_close(struct client *c)
-{
-	LIST_REMOVE(c, next);
-	conn_close(&c->conn);
-	calls_clear(&c->calls);
-	free(c);
 }
 
 void
@@ -484,12 +385,7 @@ rpc_close(struct rpc **rp)
 	if (r == NULL)
 		return;
 	*rp = NULL;
-	ev_timer_stop(r->loop, &r->drain);
-	for (size_t i = 0; i <= r->mask; i++)
-		while (!LIST_EMPTY(&r->buckets[i]))
-			client_close(LIST_FIRST(&r->buckets[i]));
-	while (!LIST_EMPTY(&r->unsaid))
-		client_close(LIST_FIRST(&r->unsaid));
-	free(r->buckets);
+	while (!LIST_EMPTY(&r->clients))
+		client_close(LIST_FIRST(&r->clients));
 	free(r);
 }

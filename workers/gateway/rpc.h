@@ -5,25 +5,22 @@
 #ifndef GATEWAY_RPC_H
 #define GATEWAY_RPC_H
 
-#include <ev.h>
-#include <stdint.h>
-
-#include "link.h"
-#include "listener.h"
+#include "flow.h"
+#include "uplink.h"
 
 struct rpc;
 
-/* Borrows the link and the listener.  Connection ids count up from next_conn; most: an estimate of clients. */
-struct rpc *rpc_open(struct ev_loop *, struct link *, struct listener *, uint64_t next_conn, size_t most, struct err *);
+/* A client that speaks HTTP: its flow is the callee's from here on. */
+typedef void rpc_http(void *arg, struct flow *);
 
-/* A client the listener has counted; fd is taken in any case. */
+/* Borrows the uplink. */
+struct rpc *rpc_open(struct ev_loop *, struct uplink *, rpc_http *, void *arg, struct err *);
+
+/* A client; fd is taken in any case. */
 void rpc_accept(struct rpc *, int fd);
 
 /* Tell a client that there is no room for it; fd stays the caller's. */
-void rpc_refuse(struct rpc *, int fd);
-
-/* A message of the supervisor for one of the clients. */
-void rpc_deliver(struct rpc *, struct msg *);
+void rpc_refuse(int fd);
 
 /* Ends every connection. */
 void rpc_close(struct rpc **);

@@ -35,7 +35,7 @@ struct guest_ops {
 	/* A reply, or a notice, of the supervisor for this connection; cleared after the call. */
 	void (*on_msg)(void *guest, struct msg *);
 
-	/* The client's socket has taken something, and ws_queued is under the low water: each time, so that a guest sees it empty. */
+	/* So much has been taken by the client's socket that ws_queued is under the low water again, or nothing is queued any more. */
 	void (*on_drained)(void *guest);
 
 	/* It is over: no call to the ws is allowed any more, the guest frees itself.  Called once, by the loop. */
@@ -51,7 +51,10 @@ void ws_send_text(struct ws *, struct buf *);
 /* Bytes that the client's socket has not taken yet. */
 size_t ws_queued(const struct ws *);
 
-/* The client is not read, for the guest's own reason, until released. */
+/*
+ * The guest wants no message now, for its own reason, until released.  The client is still read for a while, so
+ * that its pings are answered; when LIM_WS_BACKLOG bytes wait for the guest, no more.
+ */
 void ws_hold(struct ws *);
 void ws_release(struct ws *);
 

@@ -1,0 +1,179 @@
+/*
+ * The door: who comes in and who cannot, and the end of all.
+ */
+#include "http_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "fd.h"
+#include "http_answer.h"
+#include "log.h"
+
+/* Why another stranger cannot come in; NULL: it can. */
+static const char *
+full(const struct http *h)
+{
+	if (h->going_away)
+		return GOING_AWAY;
+	return h->strangers >= h->max_strangers ? "too many clients that have not shown who they are; try again later"
+						: NULL;
+}
+
+static void
+refuse(struct http *h, int fd, const char *why)
+{
+	struct buf b = { 0 };
+
+	log_info("client refused reason=\"%s\"", why);
+	http_answer_text(&b, 503, why, false);
+	/* a fresh socket takes so few bytes or the client is gone; with TLS there is nothing to say yet */
+	if (h->tls == NULL && !b.failed)
+		(void)!send(fd, b.data, b.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+	buf_clear(&b);
+}
+
+void
+http_refuse(struct http *h, int fd)
+{
+	refuse(h, fd, "too many connections; try again later");
+}
+
+void
+http_accept(struct http *h, int accepted)
+{
+	AUTO_FD int     fd = accepted;
+	const char     *no = full(h);
+	struct err      e;
+	struct visitor *v;
+
+	if (no != NULL) {
+		refuse(h, fd, no);
+		return;
+	}
+	v = visitor_open(h, false, &e);
+	if (v != NULL)
+		v->flow = flow_open(h->loop, fd, caller_id(v->caller), h->tls, &visitor_flow_ops, v, &e);
+	if (v == NULL || v->flow == NULL) {
+		log_warn("client refused reason=\"%s\"", e.text);
+		if (v != NULL)
+			visitor_close(v);
+		return;
+	}
+	fd_take(&fd);
+	visitor_begin(v);
+}
+
+static void
+on_orphan_gone(void *arg)
+{
+	struct flow *s = arg;
+
+	flow_close(&s);
+}
+
+/* The flow is inside a call, so it cannot be closed here: it ends by itself. */
+static void
+orphan(struct flow *s, unsigned status, const char *why)
+{
+	static const struct flow_ops ops = { .on_gone = on_orphan_gone };
+	struct buf                   b = { 0 };
+
+	flow_pass(s, 0, &ops, s);
+	http_answer_text(&b, status, why, false);
+	flow_send(s, &b);
+	flow_finish(s, why);
+}
+
+void
+http_adopt(struct http *h, struct flow *s)
+{
+	struct err      e;
+	struct visitor *v = h->going_away ? NULL : visitor_open(h, true, &e);
+
+	if (v == NULL) {
+		orphan(s, 503, h->going_away ? GOING_AWAY : e.text);
+		return;
+	}
+	v->flow = s;
+	flow_pass(s, caller_id(v->caller), &visitor_flow_ops, v);
+	visitor_begin(v);
+}
+
+/* ---- the door -------------------------------------------------------------------------------------- */
+
+void
+http_limit(struct http *h, const struct msg_http_limits *l)
+{
+	h->shared.max_rpc_file_bytes = l->max_rpc_file_bytes;
+}
+
+void
+http_go_away(struct http *h)
+{
+	struct visitor *v;
+
+	h->going_away = true;
+	LIST_FOREACH (v, &h->visitors, next)
+		visitor_go_away(v);
+}
+
+static void
+strs_free(struct strs *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		free((void *)(uintptr_t)s->v[i]);
+	free(s->v);
+	*s = (struct strs){ 0 };
+}
+
+static int
+strs_copy(struct strs *to, const struct strs *from)
+{
+	to->v = calloc(from->n + 1, sizeof(*to->v));
+	if (to->v == NULL)
+		return -1;
+	for (; to->n < from->n; to->n++)
+		if ((to->v[to->n] = strdup(from->v[to->n])) == NULL)
+			return -1;
+	return 0;
+}
+
+struct http *
+http_open(struct ev_loop *loop, struct uplink *up, const struct http_plan *p, struct err *e)
+{
+	struct http *h = calloc(1, sizeof(*h));
+
+	if (h == NULL || strs_copy(&h->origins, p->origins) == -1 || strs_copy(&h->hosts, p->hosts) == -1) {
+		err_set(e, E_SYS, "no memory for the HTTP door");
+		http_close(&h);
+		return NULL;
+	}
+	h->loop = loop;
+	h->up = up;
+	h->tls = p->tls;
+	h->max_strangers = p->max_strangers;
+	h->relay_line_bytes = p->relay_line_bytes;
+	h->shared = (struct actions_shared){
+		.max_rpc_file_bytes = p->max_rpc_file_bytes,
+		.legacy_clients = p->legacy_clients,
+	};
+	return h;
+}
+
+void
+http_close(struct http **hp)
+{
+	struct http *h = *hp;
+
+	if (h == NULL)
+		return;
+	*hp = NULL;
+	http_go_away(h);
+	while (!LIST_EMPTY(&h->visitors))
+		visitor_close(LIST_FIRST(&h->visitors));
+	strs_free(&h->origins);
+	strs_free(&h->hosts);
+	free(h);
+}

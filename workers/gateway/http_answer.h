@@ -1,0 +1,31 @@
+/*
+ * Answers of the HTTP door, as bytes.  Each but the last is the only one of its connection, and says so.
+ */
+#ifndef GATEWAY_HTTP_ANSWER_H
+#define GATEWAY_HTTP_ANSWER_H
+
+#include <stdbool.h>
+
+#include "buf.h"
+#include "err.h"
+#include "msg.h"
+
+/* "404: Not Found" and the like; why NULL: what the status is called.  head: without the text itself. */
+void http_answer_text(struct buf *, unsigned status, const char *why, bool head);
+
+/* 401, for whatever reason: a stranger learns nothing from it. */
+void http_answer_unauthorized(struct buf *, bool head);
+
+/* {"error": {"code": "BoxSessionNotFoundError", "message": ".."}} */
+void http_answer_error(struct buf *, unsigned status, const struct err *, bool head);
+
+void http_answer_health(struct buf *, const struct msg_box_health_result *, bool head);
+void http_answer_ready(struct buf *, const struct msg_readiness *, bool head);
+
+/* 101 to a WebSocket key that is good; protocol: NULL for none. */
+void http_answer_upgrade(struct buf *, const char *key, const char *protocol);
+
+/* Is it the base64 of 16 bytes? */
+bool http_key_is_good(const char *key);
+
+#endif

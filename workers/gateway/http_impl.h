@@ -1,0 +1,52 @@
+/* The HTTP door from inside: http.c has the door, http_visit.c each of its visitors. */
+#ifndef GATEWAY_HTTP_IMPL_H
+#define GATEWAY_HTTP_IMPL_H
+
+#include <sys/queue.h>
+
+#include "http.h"
+#include "http_request.h"
+#include "http_route.h"
+
+#define GOING_AWAY "Box runtime shutting down"
+
+struct visitor {
+	LIST_ENTRY(visitor) next;
+	struct http        *http;
+	struct flow        *flow;   /* owned */
+	struct caller      *caller; /* owned */
+	struct http_request request;
+	struct http_route   route;
+	enum { READING, ASKING, UPGRADED, ANSWERED } state;
+	bool       local;    /* came by the control socket */
+	bool       stranger; /* counted as one */
+	struct ws *ws;       /* owned; UPGRADED */
+};
+
+LIST_HEAD(visitors, visitor);
+
+struct http {
+	struct ev_loop       *loop;
+	struct uplink        *up;
+	struct tls_keys      *tls;
+	struct strs           origins, hosts; /* owned */
+	size_t                strangers, max_strangers;
+	struct actions_shared shared;
+	uint64_t              relay_line_bytes;
+	bool                  going_away;
+	struct visitors       visitors; /* owned */
+};
+
+/* Without its flow yet. */
+struct visitor *visitor_open(struct http *, bool local, struct err *);
+void            visitor_close(struct visitor *);
+
+/* It has its flow: the supervisor is told, and its time runs. */
+void visitor_begin(struct visitor *);
+
+/* boxd is stopping. */
+void visitor_go_away(struct visitor *);
+
+extern const struct flow_ops visitor_flow_ops;
+
+#endif
