@@ -55,7 +55,7 @@ bool
 text_is_valid(struct span s)
 {
 	struct buf out = { 0 };
-	bool       valid = utf8_append(&out, s.p, s.n) && !out.failed;
+	bool       valid = s.n == 0 || (utf8_append(&out, s.p, s.n) && !out.failed);
 
 	buf_clear(&out);
 	return valid;
