@@ -1,5 +1,6 @@
 #include "storebox.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -265,6 +266,23 @@ store_install(struct storebox *b, const struct buf *archive, const char *filenam
 	m.filename = filename;
 	m.target_suffix = "upload";
 	return storebox_call(b, MSG_SKILL_INSTALL, &m);
+}
+
+size_t
+store_staged(const struct storebox *b)
+{
+	char           root[256];
+	size_t         n = 0;
+	struct dirent *d;
+
+	snprintf(root, sizeof(root), "%s/../..", b->root);
+	DIR *dir = opendir(root);
+	if (dir == NULL)
+		BAIL_OUT("%s: %s", root, strerror(errno));
+	while ((d = readdir(dir)) != NULL)
+		n += strncmp(d->d_name, ".staging-", 9) == 0;
+	closedir(dir);
+	return n;
 }
 
 /* ---- files ------------------------------------------------------------------------------- */

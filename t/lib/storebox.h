@@ -45,6 +45,9 @@ const char *store_install(struct storebox *, const struct buf *archive, const ch
 /* Of .reply after store_get, store_create: the skill. */
 const struct msg_skill *store_skill(const struct storebox *);
 
+/* Staging directories in the skills root: none, when nothing is being done. */
+size_t store_staged(const struct storebox *);
+
 /* A payload as text; valid until the next. */
 const char *store_text(const struct blob *);
 

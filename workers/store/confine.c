@@ -181,7 +181,7 @@ confine(const struct store *st, struct err *e)
 }
 
 int
-confine_job(bool large_files, struct err *e)
+confine_job(pid_t store, bool large_files, struct err *e)
 {
 #ifndef __SANITIZE_ADDRESS__ /* whose shadow is larger than any limit */
 	static const struct rlimit memory = { JOB_MEMORY, JOB_MEMORY };
@@ -196,7 +196,7 @@ confine_job(bool large_files, struct err *e)
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == -1)
 		return err_sys(e, "PR_SET_PDEATHSIG");
 	/* it may have died before that */
-	if (getppid() == 1)
+	if (getppid() != store)
 		return err_set(e, E_CRASH, "box-store is gone");
 	return 0;
 }

@@ -37,6 +37,7 @@ struct jobs {
 	struct ev_loop     *loop;
 	struct link        *link; /* borrowed */
 	int                 link_fd;
+	pid_t               pid; /* our own */
 	const struct store *store;
 	struct job_list     waiting; /* owned, in the order they came */
 	struct job_list     running; /* owned */
@@ -89,7 +90,7 @@ static void __attribute__((noreturn)) work(struct jobs *js, struct job *j, int f
 	let_go(js, j);
 	memcpy(fds, j->request.fds, n * sizeof(*fds));
 	j->request.nfds = 0; /* the message has them now */
-	if (confine_job(serve_alone(j->type), &e) == -1 ||
+	if (confine_job(js->pid, serve_alone(j->type), &e) == -1 ||
 	    msg_decode(&m, j->request.bytes.data, j->request.bytes.len, fds, n, FROM_SUPERVISOR, &e) == -1 ||
 	    serve(js->store, &m, &out, &e) == -1 || push(fd, &out, &e) == -1) {
 		log_error("%s: %s", msg_name(j->type), e.text);
@@ -313,7 +314,7 @@ jobs_open(struct ev_loop *loop, struct link *link, int link_fd, const struct sto
 		err_set(e, E_SYS, "no memory");
 		return NULL;
 	}
-	*js = (struct jobs){ .loop = loop, .link = link, .link_fd = link_fd, .store = st };
+	*js = (struct jobs){ .loop = loop, .link = link, .link_fd = link_fd, .pid = getpid(), .store = st };
 	TAILQ_INIT(&js->waiting);
 	TAILQ_INIT(&js->running);
 	return js;

@@ -156,7 +156,9 @@ library(struct unpack *u, struct err *e)
 {
 	const char *why = archive_error_string(u->a);
 
-	return err_set(e, E_INVALID, "%s", why != NULL ? why : "the archive cannot be read");
+	if (why == NULL)
+		why = "the archive cannot be read";
+	return err_set(e, E_INVALID, "%.*s", (int)strcspn(why, "\n"), why);
 }
 
 static int
@@ -176,9 +178,11 @@ copy(struct unpack *u, int fd, const struct zip_entry *en, struct err *e)
 		if (tree_write_all(fd, chunk, (size_t)n) == -1)
 			return err_sys(e, "write %s", en->name.p);
 	}
-	if (n < 0)
+	const char *why = n < 0 ? archive_error_string(u->a) : NULL;
+	/* libarchive counts too, and says the same in its own words */
+	if (n < 0 && (why == NULL || strstr(why, "wrong size") == NULL))
 		return library(u, e);
-	return size == en->size ? 0 : refuse(e, "entry size changed while extracting", en);
+	return n == 0 && size == en->size ? 0 : refuse(e, "entry size changed while extracting", en);
 }
 
 /* Its directory, made if it is missing; *last is the rest of the path. */

@@ -432,7 +432,29 @@ install(struct upload *u, const struct choice *c, struct err *e)
 	return -1;
 }
 
-/* As asking for them by name would tell them: with a clash it may be another one. */
+/*
+ * As asking for it by name would tell it: with a clash it may be another one.  A package without a name is called
+ * by its new directory.
+ */
+static int
+tell_one(const struct upload *u, const struct skill *s, struct skill *out, struct err *e)
+{
+	struct found found = { .path = strdup(target_name(s)), .entry = s->entry };
+	struct skill own;
+	int          r = found.path == NULL ? err_set(e, E_SYS, "no memory")
+					    : skill_load(&own, u->scope->root, u->scope->path, &found, e);
+
+	free(found.path);
+	if (r == -1)
+		return -1;
+	r = skills_find(u->scope, own.name, out, e);
+	if (r == 1)
+		*out = own;
+	else
+		skill_clear(&own);
+	return r == -1 ? -1 : 0;
+}
+
 static int
 tell_installed(const struct upload *u, const struct choice *c, struct skills *out, struct err *e)
 {
@@ -440,7 +462,7 @@ tell_installed(const struct upload *u, const struct choice *c, struct skills *ou
 	if (out->v == NULL)
 		return err_set(e, E_SYS, "no memory");
 	for (; out->n < c->n; out->n++)
-		if (skills_need(u->scope, c->v[out->n]->name, &out->v[out->n], e) == -1) {
+		if (tell_one(u, c->v[out->n], &out->v[out->n], e) == -1) {
 			skills_clear(out);
 			return -1;
 		}
