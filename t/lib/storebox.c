@@ -275,7 +275,7 @@ store_staged(const struct storebox *b)
 	size_t         n = 0;
 	struct dirent *d;
 
-	snprintf(root, sizeof(root), "%s/../..", b->root);
+	snprintf(root, sizeof(root), "%.*s", (int)(strlen(b->root) - strlen("/tenants/" NS)), b->root);
 	DIR *dir = opendir(root);
 	if (dir == NULL)
 		BAIL_OUT("%s: %s", root, strerror(errno));
