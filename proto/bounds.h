@@ -103,10 +103,22 @@
 #define LIM_UPLOADS_BYTES (256 * MIB) /* of all connections together: they are the gateway's memory */
 
 /* Skills */
-#define LIM_SKILL_NAME 256      /* bytes of 64 characters */
-#define LIM_SKILL_TEXT MIB      /* of one file, as upstream has it */
-#define LIM_SKILL_UPLOAD (16 * MIB) /* what can come in a message; refused by box-store, with its own words */
-#define LIM_SKILLS 1000         /* packages of one workspace */
+#define LIM_SKILL_NAME 256           /* bytes of 64 characters */
+#define LIM_SKILL_TEXT MIB           /* of one file, as upstream has it */
+#define LIM_SKILL_UPLOAD (16 * MIB)  /* what can come in a message; refused by box-store, with its own words */
+#define LIM_SKILLS 1000              /* packages of one workspace */
+#define LIM_SKILL_ENTRIES 10000      /* of directories that are looked through for packages, or of one that is listed */
+#define LIM_SKILL_LIST (16 * MIB)    /* text in one list of skills */
+#define LIM_SKILL_ARCHIVE (20 * MIB) /* an uploaded archive, and what is compressed in it */
+#define LIM_ZIP_ENTRIES 512          /* in an archive */
+#define LIM_ZIP_ENTRY (16 * MIB)     /* one of them, unpacked */
+#define LIM_ZIP_TOTAL (64 * MIB)     /* all of them, unpacked */
+#define LIM_ZIP_RATIO 100            /* unpacked against packed */
+#define LIM_STORE_BUSY 4             /* requests that box-store works on at one time; of one workspace one */
+#define LIM_STORE_WAITING 256        /* requests behind those; each may hold an archive */
+#define LIM_STORE_JOB_SEC 60.0       /* one of them: the largest archive takes a few seconds */
+#define LIM_STORE_START_SEC 10.0     /* until a new box-store says that it stands; LangBot waits 15 for box_init */
+#define LIM_STORE_ANSWER_SEC 90.0    /* without any answer while some are due: then box-store hangs, and is killed */
 
 /* Agents without LangBot */
 #define LIM_AGENT_CHARACTERS 4000 /* of each stream that an agent is shown, as LangBot has it */

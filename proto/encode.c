@@ -63,10 +63,13 @@ put_blob_beside(struct enc *c, const struct blob *b)
 	return 0;
 }
 
+/* A list can have more payloads than a packet descriptors: the rest of them make the message itself large. */
 static int
 put_blob(struct enc *c, const struct blob *b)
 {
-	if (!c->p->stream && (b->data == NULL || b->len > LIM_BLOB_INLINE) && b->len > 0)
+	bool room = !c->p->stream && c->p->nfds < LIM_PACKET_FDS;
+
+	if (room && (b->data == NULL || b->len > LIM_BLOB_INLINE) && b->len > 0)
 		return put_blob_beside(c, b);
 	msgpack_pack_bin(&c->pk, b->len);
 	return blob_read(b, &c->p->bytes, c->e);

@@ -18,26 +18,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
-#include <linux/capability.h>
 #include <seccomp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "fd.h"
+#include "confining.h"
 #include "log.h"
-
-#ifndef SYS_landlock_create_ruleset
-#define SYS_landlock_create_ruleset 444
-#endif
-#ifndef SYS_landlock_restrict_self
-#define SYS_landlock_restrict_self 446
-#endif
+#include "ruleset.h"
 
 /* ---- rights ---------------------------------------------------------------- */
 
@@ -45,12 +35,7 @@ static int
 drop_bounding_set(const struct confinement *c, struct err *e)
 {
 	(void)c;
-	for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++) {
-		/* EPERM: we may not, having no CAP_SETPCAP; no_new_privs keeps the set out of reach then */
-		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == -1 && errno != EPERM)
-			return err_sys(e, "drop capability %d", cap);
-	}
-	return 0;
+	return confining_bounding_set(e);
 }
 
 static int
@@ -69,32 +54,14 @@ become_nobody(const struct confinement *c, struct err *e)
 	/* -1 means "leave it as it is" to the kernel */
 	if (id == 0 || c->uid >= (uid_t)-1)
 		return err_set(e, E_INVALID, "uid %lu is no place to go", c->uid);
-	if (setgroups(0, NULL) == -1)
-		return err_sys(e, "setgroups");
-	if (setresgid(id, id, id) == -1)
-		return err_sys(e, "setresgid %u", id);
-	if (setresuid(id, id, id) == -1)
-		return err_sys(e, "setresuid %u", id);
-	return 0;
+	return confining_identity(id, id, e);
 }
 
 static int
 drop_capabilities(const struct confinement *c, struct err *e)
 {
-	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct   none[_LINUX_CAPABILITY_U32S_3] = { 0 };
-
 	(void)c;
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
-		return err_sys(e, "no_new_privs");
-	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == -1)
-		return err_sys(e, "ambient set");
-	if (syscall(SYS_capset, &head, none) == -1)
-		return err_sys(e, "capset");
-	/* nobody of our uid may look into our memory or trace us */
-	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == -1)
-		return err_sys(e, "dumpable");
-	return 0;
+	return confining_capabilities(e);
 }
 
 static int
@@ -112,49 +79,22 @@ set_rlimits(const struct confinement *c, struct err *e)
 
 /* ---- landlock ---------------------------------------------------------------- */
 
-/* As the newest kernel we know has it; older ones take it while what they do not know is 0. */
-struct ruleset {
-	uint64_t fs, net, scoped;
-};
-
-static struct ruleset
-everything(long abi)
-{
-	struct ruleset r = { .fs = (1ULL << 13) - 1 };
-
-	if (abi >= 2)
-		r.fs |= 1ULL << 13; /* REFER */
-	if (abi >= 3)
-		r.fs |= 1ULL << 14; /* TRUNCATE */
-	if (abi >= 5)
-		r.fs |= 1ULL << 15; /* IOCTL_DEV */
-	if (abi >= 4)
-		r.net = 3; /* BIND_TCP, CONNECT_TCP */
-	if (abi >= 6)
-		r.scoped = 3; /* abstract Unix sockets, signals */
-	return r;
-}
-
+/* A ruleset that handles everything and has no rule allows nothing. */
 static int
 deny_files(const struct confinement *c, struct err *e)
 {
-	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, 1U /* ask for the version */);
+	struct ruleset s;
+	int            r = ruleset_open(&s, LL_ALL_FILES & ~LL_REFER, LL_ALL_NET, e);
 
 	(void)c;
-	if (abi == -1 && (errno == ENOSYS || errno == EOPNOTSUPP)) {
+	if (r == 1) {
 		log_debug("step=landlock skipped: this kernel has none");
 		return 0;
 	}
-	if (abi == -1)
-		return err_sys(e, "ask for the version");
-	struct ruleset all = everything(abi);
-	/* a ruleset that handles everything and has no rule allows nothing */
-	AUTO_FD int fd = (int)syscall(SYS_landlock_create_ruleset, &all, sizeof(all), 0U);
-	if (fd == -1)
-		return err_sys(e, "make a ruleset");
-	if (syscall(SYS_landlock_restrict_self, fd, 0U) == -1)
-		return err_sys(e, "restrict");
-	return 0;
+	if (r == 0)
+		r = ruleset_restrict(&s, e);
+	ruleset_close(&s);
+	return r;
 }
 
 /* ---- seccomp ----------------------------------------------------------------- */
@@ -209,12 +149,7 @@ static const int allowed[] = {
 #endif
 };
 
-/* Calls with one argument that decides: (value & mask) == wanted. */
-static const struct {
-	int      nr;
-	unsigned arg;
-	uint64_t mask, wanted;
-} allowed_if[] = {
+static const struct call_if allowed_if[] = {
 	{ SCMP_SYS(mmap), 2, PROT_EXEC, 0 }, /* no new code */
 	{ SCMP_SYS(mprotect), 2, PROT_EXEC, 0 },
 	{ SCMP_SYS(fcntl), 1, UINT32_MAX, F_DUPFD_CLOEXEC },
@@ -229,36 +164,11 @@ static const struct {
 };
 
 static int
-add_rules(scmp_filter_ctx ctx)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < sizeof(allowed) / sizeof(allowed[0]); i++)
-		r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, allowed[i], 0);
-	for (size_t i = 0; r == 0 && i < sizeof(allowed_if) / sizeof(allowed_if[0]); i++)
-		r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, allowed_if[i].nr, 1,
-		    SCMP_CMP(allowed_if[i].arg, SCMP_CMP_MASKED_EQ, allowed_if[i].mask, allowed_if[i].wanted));
-	if (r == 0) /* abort(3), of ourselves only */
-		r = seccomp_rule_add(
-		    ctx, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid(), 0));
-	return r;
-}
-
-static int
 filter_calls(const struct confinement *c, struct err *e)
 {
-	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-	int             r = -ENOMEM;
-
 	(void)c;
-	if (ctx != NULL)
-		r = add_rules(ctx);
-	if (r == 0)
-		r = seccomp_load(ctx);
-	if (ctx != NULL)
-		seccomp_release(ctx);
-	errno = -r;
-	return r == 0 ? 0 : err_sys(e, "load the filter");
+	return confining_calls(
+	    allowed, sizeof(allowed) / sizeof(allowed[0]), allowed_if, sizeof(allowed_if) / sizeof(allowed_if[0]), e);
 }
 
 /* ---- all of it --------------------------------------------------------------- */

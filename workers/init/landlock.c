@@ -27,77 +27,15 @@
 #include <unistd.h>
 
 #include "fd.h"
-
-/* Debian 12's headers end at ABI 2. */
-enum {
-	CREATE_RULESET_VERSION = 1 << 0,
-	RULE_PATH_BENEATH = 1,
-
-	WRITE_FILE = 1 << 1,
-	REMOVE_DIR = 1 << 4,
-	REMOVE_FILE = 1 << 5,
-	MAKE_CHAR = 1 << 6,
-	MAKE_DIR = 1 << 7,
-	MAKE_REG = 1 << 8,
-	MAKE_SOCK = 1 << 9,
-	MAKE_FIFO = 1 << 10,
-	MAKE_BLOCK = 1 << 11,
-	MAKE_SYM = 1 << 12,
-	REFER = 1 << 13,     /* ABI 2 */
-	TRUNCATE = 1 << 14,  /* 3 */
-	IOCTL_DEV = 1 << 15, /* 5 */
-
-	SCOPE_ABSTRACT_SOCKET = 1 << 0, /* 6 */
-	SCOPE_SIGNAL = 1 << 1,
-};
+#include "ruleset.h"
 
 enum {
-	ON_FILES = WRITE_FILE | TRUNCATE | IOCTL_DEV, /* all that the kernel takes for one that is no directory */
-	BENEATH = ON_FILES | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | MAKE_SOCK | MAKE_FIFO | MAKE_SYM | REFER,
-	HANDLED = BENEATH | MAKE_CHAR | MAKE_BLOCK, /* which are never given back */
+	ON_FILES = LL_WRITE_FILE | LL_TRUNCATE |
+		   LL_IOCTL_DEV, /* all that the kernel takes for one that is no directory */
+	BENEATH = ON_FILES | LL_REMOVE_DIR | LL_REMOVE_FILE | LL_MAKE_DIR | LL_MAKE_REG | LL_MAKE_SOCK | LL_MAKE_FIFO |
+		  LL_MAKE_SYM | LL_REFER,
+	HANDLED = BENEATH | LL_MAKE_CHAR | LL_MAKE_BLOCK, /* which are never given back */
 };
-
-struct ruleset_attr {
-	uint64_t handled_fs;
-	uint64_t handled_net;
-	uint64_t scoped;
-};
-
-struct path_beneath_attr {
-	uint64_t allowed;
-	int32_t  parent;
-} __attribute__((packed));
-
-struct ruleset {
-	int      fd; /* owned */
-	uint64_t handled;
-};
-
-static int
-ruleset_open(struct ruleset *s, int abi, struct err *e)
-{
-	struct ruleset_attr attr = { .handled_fs = HANDLED };
-
-	if (abi < 5)
-		attr.handled_fs &= ~(uint64_t)IOCTL_DEV;
-	if (abi < 3)
-		attr.handled_fs &= ~(uint64_t)TRUNCATE;
-	if (abi >= 6)
-		attr.scoped = SCOPE_ABSTRACT_SOCKET | SCOPE_SIGNAL;
-	s->handled = attr.handled_fs;
-	s->fd = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
-	return s->fd == -1 ? err_sys(e, "make a landlock ruleset") : 0;
-}
-
-static int
-allow(const struct ruleset *s, int place, uint64_t what, const char *name, struct err *e)
-{
-	struct path_beneath_attr attr = { .allowed = what & s->handled, .parent = place };
-
-	if (syscall(SYS_landlock_add_rule, s->fd, RULE_PATH_BENEATH, &attr, 0) == -1)
-		return err_sys(e, "landlock rule for %s", name);
-	return 0;
-}
 
 /* ---- the writable mounts ------------------------------------------------------------- */
 
@@ -165,7 +103,7 @@ allow_mount(const struct ruleset *s, const struct mount *m, struct err *e)
 		return 0;
 	if (st.stx_mnt_id != m->id)
 		return 0;
-	return allow(s, place, S_ISDIR(st.stx_mode) ? BENEATH : ON_FILES, m->at, e);
+	return ruleset_allow(s, place, S_ISDIR(st.stx_mode) ? BENEATH : ON_FILES, m->at, e);
 }
 
 static int
@@ -203,7 +141,7 @@ allow_queues(const struct ruleset *s, struct err *e)
 	if (fs == -1 || syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == -1)
 		return 0;
 	AUTO_FD int root = (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, 0);
-	return root == -1 ? 0 : allow(s, root, BENEATH, "message queues", e);
+	return root == -1 ? 0 : ruleset_allow(s, root, BENEATH, "message queues", e);
 }
 
 /* ---- the whole -------------------------------------------------------------------------- */
@@ -213,10 +151,10 @@ allow_places(const struct ruleset *s, int slots, struct err *e)
 {
 	AUTO_FD int dev = open("/dev", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	if (dev != -1 && allow(s, dev, ON_FILES, "/dev", e) == -1)
+	if (dev != -1 && ruleset_allow(s, dev, ON_FILES, "/dev", e) == -1)
 		return -1;
 	/* to kill a command's cgroup; commands have no way to it */
-	if (slots > 0 && allow(s, slots, WRITE_FILE, "the commands' cgroups", e) == -1)
+	if (slots > 0 && ruleset_allow(s, slots, LL_WRITE_FILE, "the commands' cgroups", e) == -1)
 		return -1;
 	return allow_queues(s, e) == -1 ? -1 : allow_mounts(s, e);
 }
@@ -224,17 +162,15 @@ allow_places(const struct ruleset *s, int slots, struct err *e)
 int
 landlock_confine(int slots, struct err *e)
 {
-	int            abi = (int)syscall(SYS_landlock_create_ruleset, NULL, 0, CREATE_RULESET_VERSION);
-	struct ruleset s = { .fd = -1 };
+	struct ruleset s;
+	int            r = ruleset_open(&s, HANDLED, 0, e);
 
-	/* the first ABI lets nobody move a file to another directory */
-	if (abi < 2)
+	if (r == 1)
 		return 0;
-	if (ruleset_open(&s, abi, e) == -1)
-		return -1;
-	int r = allow_places(&s, slots, e);
-	if (r == 0 && syscall(SYS_landlock_restrict_self, s.fd, 0) == -1)
-		r = err_sys(e, "landlock_restrict_self");
-	close(s.fd);
+	if (r == 0)
+		r = allow_places(&s, slots, e);
+	if (r == 0)
+		r = ruleset_restrict(&s, e);
+	ruleset_close(&s);
 	return r;
 }

@@ -1,0 +1,1 @@
+20-store-directories_EXTRA := t/lib/storebox proto/rmtree

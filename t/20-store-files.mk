@@ -1,0 +1,1 @@
+20-store-files_EXTRA := t/lib/storebox proto/rmtree

@@ -1,0 +1,1 @@
+20-store-skills_EXTRA := t/lib/storebox proto/rmtree

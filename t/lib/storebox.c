@@ -1,0 +1,359 @@
+#include "storebox.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "rmtree.h"
+#include "tap.h"
+
+#define NS "ws-a"
+
+/* ---- the process ------------------------------------------------------------------------- */
+
+static void
+spawn(struct storebox *b)
+{
+	const char *build = getenv("BUILD");
+	char        program[PATH_MAX];
+	struct err  e;
+	int         ends[2];
+
+	snprintf(program, sizeof(program), "%s/box-store", build != NULL ? build : "build");
+	if (chan_pair(ends, &e) == -1)
+		BAIL_OUT("%s", e.text);
+	b->pid = fork();
+	if (b->pid == 0) {
+		dup2(ends[1], 3);
+		setenv("BOX_LOG", "error", 1);
+		execl(program, "box-store", (char *)NULL);
+		_exit(127);
+	}
+	close(ends[1]);
+	b->channel = ends[0];
+}
+
+static int
+receive(struct storebox *b, struct err *e)
+{
+	int r;
+
+	msg_clear(&b->reply);
+	while ((r = chan_recv(b->channel, &b->in, &b->reply, FROM_STORE, e)) == 1)
+		poll(&(struct pollfd){ .fd = b->channel, .events = POLLIN }, 1, -1);
+	return r;
+}
+
+const char *
+storebox_start(struct storebox *b, const char *dir, const struct msg_box_local *local)
+{
+	struct msg_store_start m;
+	struct err             e = { 0 };
+
+	*b = (struct storebox){ .next_id = 1 };
+	snprintf(b->base, sizeof(b->base), "%s", dir);
+	spawn(b);
+	msg_defaults(MSG_STORE_START, &m);
+	m.base = dir;
+	m.local = *local;
+	storebox_send(b, MSG_STORE_START, &m);
+	b->why[0] = '\0';
+	if (receive(b, &e) != 0)
+		snprintf(b->why, sizeof(b->why), "gone: %s", e.text);
+	else if (b->reply.type == MSG_STORE_FAILED) {
+		const struct msg_store_failed *f = b->reply.body;
+
+		snprintf(b->why, sizeof(b->why), "%s: %s", f->code, f->reason);
+	} else {
+		const struct msg_store_ready *r = b->reply.body;
+
+		snprintf(b->root, sizeof(b->root), "%s/tenants/" NS, r->skills_root);
+	}
+	return b->why;
+}
+
+const char *
+storebox_plain(struct storebox *b, const char *dir)
+{
+	struct msg_box_local local;
+
+	msg_defaults(MSG_BOX_LOCAL, &local);
+	local.host_root = "data/box";
+	return storebox_start(b, dir, &local);
+}
+
+int
+storebox_end(struct storebox *b, bool by_force)
+{
+	int status = -1;
+
+	if (by_force)
+		kill(b->pid, SIGKILL);
+	close(b->channel);
+	msg_clear(&b->reply);
+	chan_in_clear(&b->in);
+	while (waitpid(b->pid, &status, 0) == -1 && errno == EINTR)
+		;
+	return status;
+}
+
+/* ---- calls ------------------------------------------------------------------------------- */
+
+uint64_t
+storebox_send(struct storebox *b, enum msg_type t, const void *body)
+{
+	struct packet p = { 0 };
+	struct err    e;
+	int           r = msg_encode(&p, t, b->next_id, 0, body, &e);
+
+	while (r == 0 && (r = chan_send(b->channel, &p, &e)) == 1) {
+		poll(&(struct pollfd){ .fd = b->channel, .events = POLLOUT }, 1, -1);
+		r = 0;
+	}
+	if (r == -1)
+		BAIL_OUT("send %s: %s", msg_name(t), e.text);
+	packet_clear(&p);
+	return b->next_id++;
+}
+
+const char *
+storebox_take(struct storebox *b, uint64_t id, enum msg_type request)
+{
+	struct err e = { 0 };
+	int        r = receive(b, &e);
+
+	b->why[0] = '\0';
+	if (r != 0)
+		snprintf(b->why, sizeof(b->why), "gone: %s", e.text);
+	else if (b->reply.envelope != ENV_REPLY || b->reply.id != id)
+		snprintf(b->why, sizeof(b->why), "answer %lu, not %lu", b->reply.id, id);
+	else if (b->reply.failed)
+		snprintf(b->why, sizeof(b->why), "%s: %s", err_wire_name(b->reply.error.code), b->reply.error.text);
+	else if (msg_expect(&b->reply, msg_def(request)->result, &e) == -1)
+		snprintf(b->why, sizeof(b->why), "bad answer: %s", e.text);
+	return b->why;
+}
+
+const char *
+storebox_call(struct storebox *b, enum msg_type t, const void *body)
+{
+	return storebox_take(b, storebox_send(b, t, body), t);
+}
+
+const char *
+store_create(struct storebox *b, const char *name, const char *instructions)
+{
+	struct msg_skill_create m;
+
+	msg_defaults(MSG_SKILL_CREATE, &m);
+	m.ns = NS;
+	m.name = name;
+	m.has_instructions = true;
+	m.instructions = blob_of(instructions, strlen(instructions));
+	return storebox_call(b, MSG_SKILL_CREATE, &m);
+}
+
+const char *
+store_get(struct storebox *b, const char *name)
+{
+	struct msg_skill_get m;
+
+	msg_defaults(MSG_SKILL_GET, &m);
+	m.ns = NS;
+	m.name = name;
+	if (*storebox_call(b, MSG_SKILL_GET, &m) != '\0')
+		return b->why;
+	return ((const struct msg_skill_found *)b->reply.body)->found ? "" : "none";
+}
+
+const struct msg_skill *
+store_skill(const struct storebox *b)
+{
+	if (b->reply.type == MSG_SKILL_FOUND)
+		return &((const struct msg_skill_found *)b->reply.body)->skill.v[0];
+	if (b->reply.type == MSG_SKILLS)
+		return &((const struct msg_skills *)b->reply.body)->skills.v[0];
+	return b->reply.body;
+}
+
+const char *
+store_list(struct storebox *b)
+{
+	static char           names[4096];
+	struct msg_skill_list m;
+	size_t                n = 0;
+
+	msg_defaults(MSG_SKILL_LIST, &m);
+	m.ns = NS;
+	if (*storebox_call(b, MSG_SKILL_LIST, &m) != '\0')
+		return b->why;
+	const struct msg_skills *s = b->reply.body;
+	names[0] = '\0';
+	for (size_t i = 0; i < s->skills.n && n < sizeof(names); i++)
+		n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", i > 0 ? ", " : "", s->skills.v[i].name);
+	return names;
+}
+
+const char *
+store_text(const struct blob *blob)
+{
+	static struct buf text;
+	struct err        e;
+
+	buf_clear(&text);
+	if (blob_read(blob, &text, &e) == -1)
+		return e.text[0] != '\0' ? "unreadable" : "";
+	buf_append(&text, "", 1);
+	return text.data;
+}
+
+const char *
+store_read(struct storebox *b, const char *name, const char *path)
+{
+	struct msg_skill_read m;
+
+	msg_defaults(MSG_SKILL_READ, &m);
+	m.ns = NS;
+	m.name = name;
+	m.path = path;
+	if (*storebox_call(b, MSG_SKILL_READ, &m) != '\0')
+		return b->why;
+	return store_text(&((const struct msg_skill_file *)b->reply.body)->content);
+}
+
+const char *
+store_write(struct storebox *b, const char *name, const char *path, const char *content)
+{
+	struct msg_skill_write m;
+
+	msg_defaults(MSG_SKILL_WRITE, &m);
+	m.ns = NS;
+	m.name = name;
+	m.path = path;
+	m.content = blob_of(content, strlen(content));
+	return storebox_call(b, MSG_SKILL_WRITE, &m);
+}
+
+const char *
+store_delete(struct storebox *b, const char *name)
+{
+	struct msg_skill_delete m;
+
+	msg_defaults(MSG_SKILL_DELETE, &m);
+	m.ns = NS;
+	m.name = name;
+	return storebox_call(b, MSG_SKILL_DELETE, &m);
+}
+
+const char *
+store_install(struct storebox *b, const struct buf *archive, const char *filename)
+{
+	struct msg_skill_install m;
+
+	msg_defaults(MSG_SKILL_INSTALL, &m);
+	m.ns = NS;
+	m.archive = blob_of(archive->data, archive->len);
+	m.filename = filename;
+	m.target_suffix = "upload";
+	return storebox_call(b, MSG_SKILL_INSTALL, &m);
+}
+
+size_t
+store_staged(const struct storebox *b)
+{
+	char           root[256];
+	size_t         n = 0;
+	struct dirent *d;
+
+	snprintf(root, sizeof(root), "%.*s", (int)(strlen(b->root) - strlen("/tenants/" NS)), b->root);
+	DIR *dir = opendir(root);
+	if (dir == NULL)
+		BAIL_OUT("%s: %s", root, strerror(errno));
+	while ((d = readdir(dir)) != NULL)
+		n += strncmp(d->d_name, ".staging-", 9) == 0;
+	closedir(dir);
+	return n;
+}
+
+/* ---- files ------------------------------------------------------------------------------- */
+
+#define PATH_OF(path, fmt)                            \
+	char    path[PATH_MAX];                       \
+	va_list ap;                                   \
+	va_start(ap, fmt);                            \
+	(void)vsnprintf(path, sizeof(path), fmt, ap); \
+	va_end(ap)
+
+static void
+make_parents(const char *path)
+{
+	char part[PATH_MAX];
+
+	for (const char *slash = path; (slash = strchr(slash + 1, '/')) != NULL;) {
+		snprintf(part, sizeof(part), "%.*s", (int)(slash - path), path);
+		if (mkdir(part, 0755) == -1 && errno != EEXIST)
+			BAIL_OUT("mkdir %s: %s", part, strerror(errno));
+	}
+}
+
+void
+put_file(const char *text, const char *fmt, ...)
+{
+	PATH_OF(path, fmt);
+	make_parents(path);
+	FILE *f = fopen(path, "we");
+	if (f == NULL || fputs(text, f) == EOF || fclose(f) != 0)
+		BAIL_OUT("write %s: %s", path, strerror(errno));
+}
+
+void
+make_dir(const char *fmt, ...)
+{
+	PATH_OF(path, fmt);
+	make_parents(path);
+	if (mkdir(path, 0755) == -1 && errno != EEXIST)
+		BAIL_OUT("mkdir %s: %s", path, strerror(errno));
+}
+
+bool
+is_there(const char *fmt, ...)
+{
+	struct stat st;
+
+	PATH_OF(path, fmt);
+	return lstat(path, &st) == 0;
+}
+
+const char *
+get_file(const char *fmt, ...)
+{
+	static char text[65536];
+
+	PATH_OF(path, fmt);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd == -1)
+		return strerror(errno);
+	ssize_t n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return text;
+}
+
+void
+remove_all(const char *dir)
+{
+	struct rmtree t = { .stem = ".t" };
+
+	if (rmtree(&t, AT_FDCWD, dir) != 0)
+		diag("remove %s: %s", dir, strerror(errno));
+}

@@ -1,0 +1,202 @@
+/*
+ * The walls around box-store, from the outside in.  The order matters:
+ *
+ *	bounding set	needs CAP_SETPCAP, which leaves with uid 0
+ *	identity	the owner of the skills root; what packages hold is theirs, and theirs alone
+ *	capabilities	what is left of them, and no way to gain new ones
+ *	rlimits		no core: it would hold what users uploaded
+ *	landlock	the skills root and the default workspace, and no file elsewhere
+ *	seccomp		no network, no program, no other kind of process; last, because it forbids the calls above
+ *
+ * A kernel may have no landlock; then the owner's rights are the wall.
+ */
+#include "confine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "confining.h"
+#include "log.h"
+#include "places.h"
+#include "ruleset.h"
+
+enum {
+	IN_SKILLS = LL_READ_FILE | LL_READ_DIR | LL_WRITE_FILE | LL_TRUNCATE | LL_REMOVE_FILE | LL_REMOVE_DIR |
+		    LL_MAKE_DIR | LL_MAKE_REG | LL_REFER,
+	IN_WORKSPACE = LL_READ_FILE | LL_READ_DIR | LL_MAKE_DIR,
+};
+
+#define JOB_MEMORY (512 * MIB)       /* a full list of skills, read, told and encoded, takes a tenth of it */
+#define JOB_FILE (2 * LIM_ZIP_TOTAL) /* no single file, and no answer, is as large */
+
+static int
+become_owner(const struct store *st, struct err *e)
+{
+	uid_t uid;
+	gid_t gid;
+
+	if (geteuid() != 0)
+		return 0;
+	if (places_owner(st, &uid, &gid, e) == -1)
+		return -1;
+	return confining_identity(uid, gid, e);
+}
+
+static int
+set_rlimits(struct err *e)
+{
+	static const struct rlimit none = { 0, 0 };
+
+	return setrlimit(RLIMIT_CORE, &none) == -1 ? err_sys(e, "RLIMIT_CORE") : 0;
+}
+
+static int
+only_our_files(const struct store *st, struct err *e)
+{
+	struct ruleset s;
+	int            r = ruleset_open(&s, LL_ALL_FILES, LL_ALL_NET, e);
+
+	if (r == 1) {
+		log_warn("this kernel has no landlock that would do: file modes alone keep box-store in its place");
+		return 0;
+	}
+	if (r == 0)
+		r = ruleset_allow(&s, st->skills, IN_SKILLS, "the skills root", e);
+	if (r == 0 && st->workspace != -1)
+		r = ruleset_allow(&s, st->workspace, IN_WORKSPACE, "the default workspace", e);
+	if (r == 0)
+		r = ruleset_restrict(&s, e);
+	ruleset_close(&s);
+	return r;
+}
+
+/* What the loop, memory, our channel, and work on files by descriptor need. */
+static const int allowed[] = {
+	SCMP_SYS(read),
+	SCMP_SYS(write),
+	SCMP_SYS(readv),
+	SCMP_SYS(writev),
+	SCMP_SYS(pread64),
+	SCMP_SYS(lseek),
+	SCMP_SYS(close),
+	SCMP_SYS(recvmsg),
+	SCMP_SYS(sendmsg),
+	SCMP_SYS(socketpair), /* to a request's own process; AF_UNIX without a name */
+	SCMP_SYS(epoll_create1),
+	SCMP_SYS(epoll_ctl),
+	SCMP_SYS(epoll_wait),
+	SCMP_SYS(epoll_pwait),
+	SCMP_SYS(poll),
+	SCMP_SYS(ppoll),
+	SCMP_SYS(munmap),
+	SCMP_SYS(mremap),
+	SCMP_SYS(madvise),
+	SCMP_SYS(brk),
+	SCMP_SYS(memfd_create),
+	SCMP_SYS(ftruncate),
+	SCMP_SYS(fallocate),
+	SCMP_SYS(openat),
+	SCMP_SYS(openat2),
+	SCMP_SYS(getdents64),
+	SCMP_SYS(fstat),
+	SCMP_SYS(newfstatat),
+	SCMP_SYS(statx),
+	SCMP_SYS(statfs),
+	SCMP_SYS(fstatfs),
+	SCMP_SYS(faccessat2),
+	SCMP_SYS(mkdirat),
+	SCMP_SYS(unlinkat),
+	SCMP_SYS(linkat),
+	SCMP_SYS(renameat),
+	SCMP_SYS(renameat2),
+	SCMP_SYS(chmod),
+	SCMP_SYS(fchmod),
+	SCMP_SYS(fchmodat),
+	SCMP_SYS(flock),
+	SCMP_SYS(fsync),
+	SCMP_SYS(syncfs),
+	SCMP_SYS(wait4),
+	SCMP_SYS(kill),
+	SCMP_SYS(clock_gettime),
+	SCMP_SYS(gettimeofday),
+	SCMP_SYS(getrandom),
+	SCMP_SYS(futex),
+	SCMP_SYS(set_robust_list),
+	SCMP_SYS(rt_sigaction),
+	SCMP_SYS(rt_sigprocmask),
+	SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(sigaltstack),
+	SCMP_SYS(restart_syscall),
+	SCMP_SYS(geteuid),
+	SCMP_SYS(getpid),
+	SCMP_SYS(getppid),
+	SCMP_SYS(gettid),
+	SCMP_SYS(exit),
+	SCMP_SYS(exit_group),
+#ifdef __SANITIZE_ADDRESS__
+	SCMP_SYS(sched_yield),
+	SCMP_SYS(getrlimit),
+	SCMP_SYS(prctl),
+#endif
+};
+
+enum { NEW_NAMESPACES = CLONE_NEWNS | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS };
+
+static const struct call_if allowed_if[] = {
+	{ SCMP_SYS(mmap), 2, PROT_EXEC, 0 }, /* no new code */
+	{ SCMP_SYS(mprotect), 2, PROT_EXEC, 0 },
+	{ SCMP_SYS(clone), 0, (uint64_t)NEW_NAMESPACES | CLONE_NEWCGROUP, 0 }, /* fork */
+	{ SCMP_SYS(prctl), 0, UINT32_MAX, PR_SET_PDEATHSIG },
+	{ SCMP_SYS(prlimit64), 0, UINT32_MAX, 0 }, /* our own */
+	{ SCMP_SYS(fcntl), 1, UINT32_MAX, F_DUPFD_CLOEXEC },
+	{ SCMP_SYS(fcntl), 1, UINT32_MAX, F_GETFD },
+	{ SCMP_SYS(fcntl), 1, UINT32_MAX, F_SETFD },
+	{ SCMP_SYS(fcntl), 1, UINT32_MAX, F_GETFL },
+	{ SCMP_SYS(fcntl), 1, UINT32_MAX, F_SETFL },
+	{ SCMP_SYS(fcntl), 1, UINT32_MAX, F_ADD_SEALS },
+	{ SCMP_SYS(fcntl), 1, UINT32_MAX, F_GET_SEALS },
+};
+
+static int
+filter_calls(struct err *e)
+{
+	return confining_calls(
+	    allowed, sizeof(allowed) / sizeof(allowed[0]), allowed_if, sizeof(allowed_if) / sizeof(allowed_if[0]), e);
+}
+
+int
+confine(const struct store *st, struct err *e)
+{
+	if (confining_bounding_set(e) == -1 || become_owner(st, e) == -1 || confining_capabilities(e) == -1 ||
+	    set_rlimits(e) == -1 || only_our_files(st, e) == -1 || filter_calls(e) == -1)
+		return err_prefix(e, "confine");
+	return 0;
+}
+
+int
+confine_job(pid_t store, bool large_files, struct err *e)
+{
+#ifndef __SANITIZE_ADDRESS__ /* whose shadow is larger than any limit */
+	static const struct rlimit memory = { JOB_MEMORY, JOB_MEMORY };
+
+	if (setrlimit(RLIMIT_AS, &memory) == -1)
+		return err_sys(e, "RLIMIT_AS");
+#endif
+	static const struct rlimit file = { JOB_FILE, JOB_FILE };
+
+	if (!large_files && setrlimit(RLIMIT_FSIZE, &file) == -1)
+		return err_sys(e, "RLIMIT_FSIZE");
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == -1)
+		return err_sys(e, "PR_SET_PDEATHSIG");
+	/* it may have died before that */
+	if (getppid() != store)
+		return err_set(e, E_CRASH, "box-store is gone");
+	return 0;
+}
