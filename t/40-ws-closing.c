@@ -106,6 +106,35 @@ does_not_answer(void)
 }
 
 static void
+come_and_go(int n)
+{
+	for (int i = 0; i < n; i++) {
+		struct client c = web_socket();
+
+		web_text(&c, i % 3 == 0 ? "hold" : "x");
+		if (i % 2 == 0)
+			web_text(&c, "bye");
+		client_close(&c);
+		web_ask("GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n");
+		gate_ngone = 0; /* there are more than it remembers */
+	}
+}
+
+static void
+nothing_stays(void)
+{
+	come_and_go(200);
+	long before = proc_kib("VmRSS");
+	int  fds = proc_fds();
+
+	come_and_go(1000);
+	cmp_ok(proc_fds(), "==", fds, "a thousand WebSockets that came and went have left no descriptor");
+	skip(SANITIZED, 1, "the sanitizer keeps what was freed");
+	cmp_ok(proc_kib("VmRSS") - before, "<", 512, "and no memory");
+	end_skip;
+}
+
+static void
 boxd_stops(void)
 {
 	struct msg_http_go_away none;
@@ -169,6 +198,7 @@ main(void)
 	client_just_leaves();
 	supervisor_says_goodbye();
 	does_not_answer();
+	nothing_stays();
 	boxd_stops();
 	supervisor_dies();
 	gate_close();

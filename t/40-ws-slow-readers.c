@@ -10,12 +10,6 @@
 
 #define RELAY "/v1/sessions/s/managed-process/p/ws"
 
-#ifdef __SANITIZE_ADDRESS__
-enum { SANITIZED = 1 };
-#else
-enum { SANITIZED = 0 };
-#endif
-
 enum { PIECE = 64 * 1024, FLOOD = 32 * 1024 * 1024 };
 
 static bool

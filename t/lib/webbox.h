@@ -7,6 +7,13 @@
 
 #include "gatebox.h"
 
+/* A sanitizer keeps what was freed: memory tells nothing then. */
+#ifdef __SANITIZE_ADDRESS__
+enum { SANITIZED = 1 };
+#else
+enum { SANITIZED = 0 };
+#endif
+
 extern uint16_t web_port;
 
 /* A plan with a TCP door, for one to change before web_start. */

@@ -6,7 +6,7 @@
 
 #include "utf8.h"
 
-static const char SESSIONS[] = "/v1/sessions/", PROCESS[] = "managed-process/";
+static const char SESSIONS[] = "/v1/sessions/";
 
 /* ---- paths ----------------------------------------------------------------------- */
 
@@ -19,21 +19,37 @@ hex(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* One segment, percent-decoded: a string of UTF-8 that is not empty; -1 if it is not. */
+/* The byte that an escape stands for, at the front of p[0..n); -1: it is none, or NUL, which no name has. */
 static int
-decode(char *out, size_t size, const char *in, size_t n)
+escaped(const char *p, size_t n)
+{
+	int high = n >= 3 ? hex(p[1]) : -1;
+	int low = n >= 3 ? hex(p[2]) : -1;
+
+	return high < 0 || low < 0 || high + low == 0 ? -1 : high * 16 + low;
+}
+
+struct segment {
+	const char *at;
+	size_t      n;
+};
+
+/* A string of UTF-8 that is not empty; -1 if it is not, or does not fit. */
+static int
+decode(char out[LIM_NAME + 1], struct segment s)
 {
 	struct buf same = { 0 };
 	size_t     len = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		int high = in[i] == '%' && i + 2 < n ? hex(in[i + 1]) : -1;
-		int low = high != -1 ? hex(in[i + 2]) : -1;
+	while (s.n > 0) {
+		int    c = *s.at == '%' ? escaped(s.at, s.n) : *s.at;
+		size_t used = *s.at == '%' ? 3 : 1;
 
-		if (len + 1 >= size || (in[i] == '%' && (low == -1 || (high | low) == 0)))
+		if (c == -1 || len == LIM_NAME)
 			return -1;
-		out[len++] = in[i] == '%' ? (char)(high << 4 | low) : in[i];
-		i += in[i] == '%' ? 2 : 0;
+		out[len++] = (char)c;
+		s.at += used;
+		s.n -= used;
 	}
 	out[len] = '\0';
 	bool valid = utf8_append(&same, out, len) && !same.failed;
@@ -41,35 +57,44 @@ decode(char *out, size_t size, const char *in, size_t n)
 	return len > 0 && valid ? 0 : -1;
 }
 
+/* The segments of path[0..n); more than there is room for are none of ours. */
+static size_t
+split(const char *path, size_t n, struct segment *v, size_t most)
+{
+	const char *end = path + n;
+	size_t      count = 0;
+
+	for (; count < most && path <= end; count++) {
+		const char *slash = memchr(path, '/', (size_t)(end - path));
+
+		v[count] = (struct segment){ path, (size_t)((slash != NULL ? slash : end) - path) };
+		path = slash != NULL ? slash + 1 : end + 1;
+	}
+	return path <= end ? most + 1 : count;
+}
+
+static bool
+is_word(struct segment s, const char *word)
+{
+	return s.n == strlen(word) && memcmp(s.at, word, s.n) == 0;
+}
+
 /* <session>/managed-process/<process>/ws, or without the process. */
 static unsigned
 find_relay(struct http_route *r, const char *path, size_t n, const char **why)
 {
-	const char *slash = memchr(path, '/', n);
-	size_t      session = slash == NULL ? n : (size_t)(slash - path);
+	struct segment v[4], process = { "default", strlen("default") };
+	size_t         count = split(path, n, v, 4);
 
-	if (session == 0 || slash == NULL)
+	if (count < 3 || count > 4 || !is_word(v[1], "managed-process") || !is_word(v[count - 1], "ws"))
 		return 404;
-	const char *rest = slash + 1;
-	size_t      len = n - session - 1;
-	if (len <= strlen(PROCESS) || memcmp(rest, PROCESS, strlen(PROCESS)) != 0)
+	if (count == 4)
+		process = v[2];
+	if (v[0].n == 0 || process.n == 0)
 		return 404;
-	rest += strlen(PROCESS);
-	len -= strlen(PROCESS);
-	const char *process = "default";
-	size_t      named = strlen(process);
-	if (len != 2 || memcmp(rest, "ws", 2) != 0) {
-		if (len < 4 || memcmp(rest + len - 3, "/ws", 3) != 0 || memchr(rest, '/', len - 3) != NULL)
-			return 404;
-		process = rest;
-		named = len - 3;
-	}
 	r->kind = ROUTE_RELAY;
 	*why = "the path is not percent-encoded UTF-8, or too long";
-	if (decode(r->session, sizeof(r->session), path, session) == -1 ||
-	    decode(r->process, sizeof(r->process), process, named) == -1)
-		return 400;
-	return 0;
+	return decode(r->session, v[0]) == -1 || decode(r->process, process) == -1 ? 400 : 0;
 }
 
 unsigned
