@@ -176,10 +176,12 @@ session_start_worker(struct session *s, enum work work, struct err *e)
 	start.resume.n = work == WORK_ADOPT ? resume_list(s, list) : 0;
 	start.followers.v = followers;
 	start.followers.n = work == WORK_ADOPT ? follower_list(s, followers) : 0;
-	requests_drop_deaf(&s->pending);
 	log_debug(
 	    "session=%lu worker=%d %s", s->id, child_pid(s->child), msg_enum_name(MSG_WORKER_START, "work", (int)work));
-	return link_send(child_link(s->child), MSG_WORKER_START, 0, 0, &start, e);
+	int r = link_send(child_link(s->child), MSG_WORKER_START, 0, 0, &start, e);
+	if (r == 0)
+		requests_drop_deaf(&s->pending); /* their names are in the list, and what they had is told now */
+	return r;
 }
 
 static int
