@@ -80,7 +80,7 @@ value_text(const struct field *f, const void *at, char *out, size_t size)
 static bool
 is_compared(const struct field *f)
 {
-	static const char *const ours[] = { "workspace_mb", "idle_sec", "require", "extra_mounts" };
+	static const char *const ours[] = { "workspace_mb", "idle_sec", "require", "extra_mounts", "roots" };
 
 	for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
 		if (strcmp(f->name, ours[i]) == 0)
