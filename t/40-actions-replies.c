@@ -39,6 +39,7 @@ test_exec(void)
 	r = result();
 	act_say("box_exec", "{\"session_id\": \"s\", \"timeout_sec\": \"1\"}");
 	r.timed_out = true;
+	r.notice = "Command timed out after 1 seconds.";
 	r.stdout = blob_of("part\n", 5);
 	r.stdout_bytes = 5;
 	like(act_reply(&r),
@@ -46,6 +47,7 @@ test_exec(void)
 	    "after 1 seconds\\.\"",
 	    "timed out");
 	act_say("box_exec", "{\"session_id\": \"s\"}");
+	r.notice = "";
 	r.stderr = blob_of("x", 1);
 	r.stderr_bytes = 1;
 	like(act_reply(&r), "\"stderr\": \"x\", ", "what it said itself stays");

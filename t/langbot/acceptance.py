@@ -327,7 +327,7 @@ async def mounts(c):
         ok(r.exit_code != 0, "another set: another sandbox")
         r = await c.client.execute(spec("host", "echo hi > /workspace/out; pwd", host_path=f"{d}/b", workdir="/workspace"), ctx)
         same((r.stdout, open(f"{d}/b/out").read()), ("/workspace", "hi\n"), "host_path is the workspace")
-        await raises(c.client.execute(spec("etc", "true", host_path="/etc"), ctx), BoxValidationError, "/etc", "a blocked path")
+        await raises(c.client.execute(spec("etc", "true", host_path="/etc", workdir="/workspace"), ctx), BoxValidationError, "/etc", "a blocked path")
 
 
 @scenario

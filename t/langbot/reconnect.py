@@ -21,12 +21,11 @@ async def gateway_dies(c):
     """kill -9 of the gateway"""
     ctx = context()
     await c.client.execute(spec(cmd="echo kept > /tmp/f", persistent=True), ctx)
-    await c.client.start_managed_process("s", process("sh", "-c", "read x; echo one; read y; echo two; read z"), ctx)
+    await c.client.start_managed_process("s", process("sh", "-c", "read x; echo one; while [ ! -e /tmp/go ]; do sleep 0.1; done; echo two; read z"), ctx)
     url = c.client.get_managed_process_websocket_url("s", RELAY_BASE, "default", ctx)
     relay = await websockets.connect(url, additional_headers=relay_headers(ctx), subprotocols=["mcp"], proxy=None)
     await relay.send("x")
     same((await asyncio.wait_for(relay.recv(), EVENTUALLY_SEC)).strip(), "one", "the relay works")
-    await relay.send("y")
     old = pids("box-gateway")
     os.kill(old[0], signal.SIGKILL)
     await asyncio.wait_for(c.closed.wait(), EVENTUALLY_SEC)
@@ -39,7 +38,7 @@ async def gateway_dies(c):
         except Exception:
             again = Connection()
             await asyncio.sleep(0.1)
-    r = await again.client.execute(spec(cmd="cat /tmp/f", persistent=True), ctx)
+    r = await again.client.execute(spec(cmd="cat /tmp/f; touch /tmp/go", persistent=True), ctx)
     same(r.stdout, "kept", "the session lives")
     same((await again.client.get_managed_process("s", action_context=ctx)).status.value, "running", "its process runs")
     relay = await websockets.connect(url, additional_headers=relay_headers(ctx), subprotocols=["mcp"], proxy=None)

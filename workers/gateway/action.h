@@ -22,15 +22,13 @@ struct job {
 	msgpack_zone         *zone; /* what the body points to is there, or in data */
 	void                 *body; /* of the action's message, with defaults and context */
 	struct uploads       *uploads;
-	struct buf            answer;      /* also for ASK: what shape will need */
-	uint64_t              timeout_sec; /* the same */
-	int                   fd;          /* owned: closed when the request is sent */
+	struct buf            answer; /* also for ASK: what shape will need */
+	int                   fd;     /* owned: closed when the request is sent */
 };
 
 /* What is known of a request when its answer comes. */
 struct asked {
 	struct buf answer;
-	uint64_t   timeout_sec;
 };
 
 struct action {

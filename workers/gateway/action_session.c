@@ -21,11 +21,7 @@ read_spec(struct job *j, struct msg_box_spec *s)
 enum outcome
 read_exec(struct job *j)
 {
-	struct msg_box_exec *b = j->body;
-	enum outcome         o = read_spec(j, &b->spec);
-
-	j->timeout_sec = b->spec.timeout_sec;
-	return o;
+	return read_spec(j, &((struct msg_box_exec *)j->body)->spec);
 }
 
 enum outcome

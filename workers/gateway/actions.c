@@ -263,7 +263,7 @@ on_action(struct actions *a, const struct action *action, const struct envelope_
 	a->uploads.most = a->shared->max_rpc_file_bytes < LIM_UPLOAD ? a->shared->max_rpc_file_bytes : LIM_UPLOAD;
 	c->outcome = action->read != NULL ? action->read(&j) : ASK;
 	bound_answer(c, &j);
-	c->asked = (struct asked){ .answer = j.answer, .timeout_sec = j.timeout_sec };
+	c->asked = (struct asked){ .answer = j.answer };
 	pass_on(a, c, &j, &in->context);
 	fd_close(&j.fd);
 }

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "action.h"
+#include "outtext.h"
 #include "pytext.h"
 #include "utf8.h"
 
@@ -42,7 +43,7 @@ text_or_null(struct buf *b, const char *key, const char *v)
 static void
 put_stream(struct buf *out, const struct blob *kept, uint64_t total)
 {
-	struct buf bytes = { 0 }, text = { 0 };
+	struct buf bytes = { 0 };
 	struct err e;
 
 	if (blob_read(kept, &bytes, &e) == -1)
@@ -51,16 +52,9 @@ put_stream(struct buf *out, const struct blob *kept, uint64_t total)
 		total = total > bytes.len ? total : bytes.len;
 		bytes.len = KEEP;
 	}
-	utf8_append(&text, bytes.data, bytes.len);
-	size_t      n = text.len;
-	const char *p = n > 0 ? py_strip(text.data, &n) : "";
-	buf_append(out, p, n);
-	if (total > bytes.len)
-		buf_printf(
-		    out, "\n... [raw output clipped at %zu bytes, %lu bytes discarded]", bytes.len, total - bytes.len);
-	out->failed |= bytes.failed || text.failed;
+	outtext_clean(out, bytes.data, bytes.len, total);
+	out->failed |= bytes.failed;
 	buf_clear(&bytes);
-	buf_clear(&text);
 }
 
 static void
@@ -78,10 +72,9 @@ shape_result(struct buf *b, const struct asked *asked, const void *result)
 	const struct msg_box_result *r = result;
 	struct buf                   out = { 0 }, err = { 0 };
 
+	(void)asked;
 	put_stream(&out, &r->stdout, r->stdout_bytes);
 	put_stream(&err, &r->stderr, r->stderr_bytes);
-	if (r->timed_out && err.len == 0)
-		buf_printf(&err, "Command timed out after %lu seconds.", asked->timeout_sec);
 	if (*r->notice != '\0')
 		buf_printf(&err, "%s%s", err.len > 0 ? "\n" : "", r->notice);
 	json_open(b, '{');
