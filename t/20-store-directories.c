@@ -80,6 +80,10 @@ test_resolution(void)
 	l.allowed_mount_roots = (struct strs){ 2, roots };
 	like(found(&l), "^invalid: box.local.default_workspace is outside allowed_mount_roots: /.*/data/box, /tmp$",
 	    "all that are allowed are told");
+	l.allowed_mount_roots.v = (const char *[]){ "/boxd-t-nowhere/x/../y", "//boxd-t-nowhere" };
+	is(found(&l),
+	    "invalid: box.local.default_workspace is outside allowed_mount_roots: /boxd-t-nowhere/y, /boxd-t-nowhere",
+	    "and normal, whether they are there or not");
 	l = local("", "plain2", "");
 	is(found(&l),
 	    "invalid: box.local.default_workspace cannot be created because no allowed_mount_roots are configured",
@@ -187,6 +191,7 @@ test_verify(struct storebox *b, const char *ws)
 	const struct msg_box_marker *m = b->reply.body;
 	is(m->sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", "by its content");
 	cmp_ok(m->size_bytes, "==", 3, "and size");
+	is(verify(b, " " MARK "\n"), "", "blanks around its name do not matter");
 	static const char *const bad[] = { "", "x", "../" MARK,
 		".langbot-box-volume-probe-0123456789ABCDEF0123456789abcdef", MARK "0", ".langbot-box-volume-probe-" };
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)

@@ -269,6 +269,47 @@ test_large(void)
 	    "bytes are no text");
 }
 
+/* More text than one answer has descriptors for, and more than it may have. */
+static void
+test_long_list(void)
+{
+	char *text = malloc(LIM_SKILL_TEXT);
+	char  path[512];
+
+	memset(text, 'x', LIM_SKILL_TEXT);
+	text[LIM_SKILL_TEXT - 1] = '\0';
+	for (int i = 0; i < 15; i++)
+		put_file(text, "%s/../ws-l/s%d/SKILL.md", b.root, i);
+	struct msg_skill_list m;
+	msg_defaults(MSG_SKILL_LIST, &m);
+	m.ns = "ws-l";
+	is(storebox_call(&b, MSG_SKILL_LIST, &m), "", "15 MiB in 15 skills");
+	const struct msg_skills *s = b.reply.body;
+	cmp_ok(s->skills.n, "==", 15, "are listed");
+	cmp_ok(strlen(store_text(&s->skills.v[14].instructions)), "==", LIM_SKILL_TEXT - 1, "whole");
+	put_file(text, "%s/../ws-l/s15/SKILL.md", b.root);
+	put_file(text, "%s/../ws-l/s16/SKILL.md", b.root);
+	free(text);
+	is(storebox_call(&b, MSG_SKILL_LIST, &m), "value: Skill listing exceeds the configured text limit",
+	    "17 are too much");
+	struct msg_skill_get g;
+	msg_defaults(MSG_SKILL_GET, &g);
+	g.ns = "ws-l";
+	g.name = "s3";
+	is(storebox_call(&b, MSG_SKILL_GET, &g), "", "but each can be asked for");
+	for (int i = 0; i < 985; i++)
+		put_file("", "%s/../ws-l/n%d/SKILL.md", b.root, i);
+	is(storebox_call(&b, MSG_SKILL_GET, &g), "value: Skill discovery exceeded the configured package limit",
+	    "1002 packages");
+	snprintf(path, sizeof(path), "%s/../ws-l", b.root);
+	remove_all(path);
+	for (int i = 0; i < 10001; i++)
+		put_file("", "%s/../ws-l/d/%d", b.root, i);
+	is(storebox_call(&b, MSG_SKILL_GET, &g), "value: Skill discovery exceeded the configured entry limit",
+	    "10001 files");
+	remove_all(path);
+}
+
 static void
 test_scan(void)
 {
@@ -328,6 +369,7 @@ main(void)
 	test_update();
 	test_adopt();
 	test_large();
+	test_long_list();
 	test_scan();
 	test_scopes();
 	cmp_ok(storebox_end(&b, false), "==", 0, "it ends with its channel");

@@ -219,7 +219,7 @@ test_sizes(void)
 	memset(zeros, 'x', TOO_LARGE - 1);
 	zip_honest(&zip, "SKILL.md", "", "bomb", zeros, NULL);
 	is(preview("a.zip", "", ""), "invalid: Archive entry exceeds the compression ratio limit: bomb", "a bomb");
-	char names[5][8];
+	char names[5][16];
 	for (int i = 0; i < 5; i++) {
 		snprintf(names[i], sizeof(names[i]), "f%d", i);
 		zip_add(
@@ -229,7 +229,7 @@ test_sizes(void)
 	is(preview("a.zip", "", ""), "invalid: Archive exceeds the total uncompressed size limit", "80 MiB together");
 	free(zeros);
 	for (int i = 0; i < 513; i++) {
-		char name[8];
+		char name[16];
 
 		snprintf(name, sizeof(name), "n%d", i);
 		zip_file(&make, name, "");

@@ -89,7 +89,7 @@ static void
 fill_list(struct values *v, const struct field *f, enum fill how, struct list *out)
 {
 	size_t size = msg_def(f->sub)->size;
-	size_t n = how == FILL_MOST ? 3 : 0;
+	size_t n = how != FILL_MOST ? 0 : f->most < 3 ? f->most : 3;
 
 	*out = (struct list){ n, keep(v, n * size) };
 	for (size_t i = 0; i < n; i++)

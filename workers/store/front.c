@@ -121,21 +121,24 @@ any_escape(struct span s)
 	return false;
 }
 
-/* Words of letters, digits and what means nothing to YAML between them, and nothing but a string. */
+/* Means nothing to YAML within a value, or at the end of one. */
+static bool
+is_harmless(uint32_t c, bool last)
+{
+	return text_is_alnum(c) || (c < 0x80 && strchr(last ? ".)!" : " -_./+()!;=", (int)c) != NULL);
+}
+
+/* Needs no quotes: begins with a letter or digit, has nothing special in it, and is not read as something else. */
 static bool
 is_plain(struct span s)
 {
-	uint32_t c, before = 0;
+	uint32_t c;
 
-	for (size_t i = 0; i < s.n; before = c) {
+	for (size_t i = 0; i < s.n;) {
+		bool first = i == 0;
+
 		i += text_char((struct span){ s.p + i, s.n - i }, &c);
-		bool edge = before == 0 || i == s.n;
-		if (!text_is_alnum(c) &&
-		    (edge ? c != '.' && c != ')' && c != '!' : strchr(" -_./+()!;=", (int)c) == NULL))
-			return false;
-		if (before == 0 && !text_is_alnum(c))
-			return false;
-		if (c > 0x7f && !text_is_alnum(c))
+		if (c == 0 || (first ? !text_is_alnum(c) : !is_harmless(c, i == s.n)))
 			return false;
 	}
 	return s.n > 0 && scalar_kind(s) == SCALAR_STR;

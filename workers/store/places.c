@@ -59,7 +59,8 @@ resolve(const char *path, char out[LIM_PATH + 1], struct err *e)
 		front[n] = '\0';
 	}
 	snprintf(full, sizeof(full), "%s/%s", real, path + n);
-	if (!text_normpath(span_of(full), out))
+	/* two slashes in front would stay two */
+	if (!text_normpath(span_of(full + strspn(full, "/") - 1), out))
 		return err_set(e, E_INVALID, "box.local: a path is too long");
 	return 0;
 }

@@ -10,6 +10,7 @@
 
 #include "fd.h"
 #include "path.h"
+#include "text.h"
 #include "tree.h"
 
 #define MARKER ".langbot-box-volume-probe-"
@@ -80,11 +81,14 @@ read_marker(int fd, unsigned char out[MARKER_BYTES + 1], size_t *total, struct e
 }
 
 int
-workspace_verify(const struct store *st, const char *marker, struct msg_box_marker *out, char sha256[65], struct err *e)
+workspace_verify(const struct store *st, const char *given, struct msg_box_marker *out, char sha256[65], struct err *e)
 {
 	unsigned char bytes[MARKER_BYTES + 1], hash[crypto_hash_sha256_BYTES];
+	char          marker[LIM_NAME + 1];
+	struct span   s = text_strip(span_of(given));
 	size_t        n = 0;
 
+	snprintf(marker, sizeof(marker), "%.*s", (int)s.n, s.p);
 	if (!is_marker(marker))
 		return err_set(e, E_READINESS, "Invalid Box shared Workspace probe basename");
 	if (check_workspace(st, e) == -1)
