@@ -128,7 +128,7 @@ refuses_a_bad_door(void)
 	    "file:1: http_origins: 'https://a.org/x' is not an origin, such as https://example.org");
 	refuses("http_hosts = https://a.org", "file:1: http_hosts: 'https://a.org' is not the name of a host");
 	refuses("max_unauthenticated = 0", "file:1: max_unauthenticated: 0 is not in 1..65536");
-	refuses("relay_line_bytes = 16777217", "file:1: relay_line_bytes: 16777217 is not in 1024..16777216");
+	refuses("relay_line_bytes = 16777217", "file:1: relay_line_bytes: 16777217 is not in 1024..4128768");
 	refuses("token_file = here", "file:1: token_file: 'here' is not an absolute path");
 	refuses("legacy_clients = maybe", "file:1: legacy_clients: 'maybe' should be yes or no");
 }

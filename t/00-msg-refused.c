@@ -375,10 +375,13 @@ put_beside(msgpack_packer *pk, const struct field *f, long arg)
 static int
 take_beside(enum msg_type t, const struct field *f, const struct beside *b, int file, struct err *e)
 {
-	struct twist  w = { .at = f, .put = put_beside, .arg = (long)b };
+	struct beside behind = *b; /* the descriptors that the message needs */
+	struct twist  w = { .at = f, .put = put_beside, .arg = (long)&behind };
 	struct packet p = { 0 };
 	struct msg    m;
 
+	for (EVERY_FIELD(other, t))
+		behind.index += other != f && other->needed && other->kind == K_FD;
 	put_message(&p, t, &w);
 	p.fds[p.nfds++] = file;
 	int r = take(&m, t, &p, sender_of(t), e);
