@@ -233,7 +233,7 @@ main(void)
 
 	if (mkdtemp(dir) == NULL)
 		BAIL_OUT("mkdtemp");
-	log_init("t", LOG_ERROR - 1);
+	log_init("t", LOG_ERROR);
 	snprintf(dirs.state, sizeof(dirs.state), "%s/state", dir);
 	snprintf(dirs.libexec, sizeof(dirs.libexec), "%s", build != NULL ? build : "build");
 	make_dir("%s/state", dir);
