@@ -34,7 +34,8 @@ list(const char *path, bool hidden, int64_t most)
 	for (size_t i = 0; i < s->entries.n && n < sizeof(out); i++)
 		n += (size_t)snprintf(out + n, sizeof(out) - n, s->entries.v[i].is_dir ? " %s/" : " %s=%lu",
 		    s->entries.v[i].path, s->entries.v[i].size_bytes);
-	snprintf(out + n, sizeof(out) - n, "%s", s->truncated ? " +" : "");
+	if (n < sizeof(out))
+		snprintf(out + n, sizeof(out) - n, "%s", s->truncated ? " +" : "");
 	return out;
 }
 
