@@ -223,7 +223,7 @@ relay_run(struct client *c, const struct args *a, const struct relay *what)
 	struct msg_process_attach ask = {
 		.session = what->session, .process = what->process, .stdout_offset = a->from, .window = WINDOW
 	};
-	struct err                e;
+	struct err e;
 
 	sink_init(&r.out, STDOUT_FILENO, STREAM_STDOUT, "stdout");
 	if (what->reads && client_send(c, MSG_PROCESS_ATTACH, &ask, &r.attach, &e) == -1)

@@ -81,19 +81,19 @@
 #define LIM_STALL_SEC 30.0      /* output waits and the client takes not one byte */
 
 /* LangBot's door */
-#define LIM_TENANT 512                /* an instance's or workspace's id; those of LangBot are UUIDs */
-#define LIM_TOKEN 4096                /* a presented secret */
-#define LIM_CHECKS 32                 /* of readiness; there are 14 */
-#define LIM_MOUNT_ROOTS 256           /* allowed_mount_roots */
-#define LIM_JSON_DEPTH 64             /* nesting of a client's JSON; the deepest action has 6 */
-#define LIM_WS_MESSAGE (16 * MIB)     /* of a WebSocket, in both directions, as LangBot's client has it */
-#define LIM_WS_FRAGMENTS 4096         /* of one such message */
-#define LIM_RELAY_LINE MIB            /* the longest message LangBot's client takes from a relay */
-#define LIM_RELAY_CHUNK (64 * KIB)    /* a relay's message without lines, as upstream reads */
+#define LIM_TENANT 512             /* an instance's or workspace's id; those of LangBot are UUIDs */
+#define LIM_TOKEN 4096             /* a presented secret */
+#define LIM_CHECKS 32              /* of readiness; there are 14 */
+#define LIM_MOUNT_ROOTS 256        /* allowed_mount_roots */
+#define LIM_JSON_DEPTH 64          /* nesting of a client's JSON; the deepest action has 6 */
+#define LIM_WS_MESSAGE (16 * MIB)  /* of a WebSocket, in both directions, as LangBot's client has it */
+#define LIM_WS_FRAGMENTS 4096      /* of one such message */
+#define LIM_RELAY_LINE MIB         /* the longest message LangBot's client takes from a relay */
+#define LIM_RELAY_CHUNK (64 * KIB) /* a relay's message without lines, as upstream reads */
 #define LIM_RELAY_LINE_MOST (LIM_WINDOW - LIM_RELAY_CHUNK) /* a line is acknowledged whole, so it must fit a window */
-#define LIM_HTTP_HEADER (16 * KIB)    /* request line and headers */
-#define LIM_PART_SEC 5.0              /* a client that was told goodbye closes too within this */
-#define LIM_WS_CLOSE_SEC 10.0         /* and answers a close frame within this */
+#define LIM_HTTP_HEADER (16 * KIB)                         /* request line and headers */
+#define LIM_PART_SEC 5.0                                   /* a client that was told goodbye closes too within this */
+#define LIM_WS_CLOSE_SEC 10.0                              /* and answers a close frame within this */
 #define LIM_WS_SILENCE_SEC 30.0       /* a relay's client that says nothing for so long is pinged */
 #define LIM_WS_PONG_SEC 15.0          /* and answers within this */
 #define LIM_WS_BACKLOG (256 * KIB)    /* messages kept for a guest that does not want them now; then it is not read */

@@ -381,7 +381,10 @@ take_beside(enum msg_type t, const struct field *f, const struct beside *b, int 
 	struct msg    m;
 
 	for (EVERY_FIELD(other, t))
-		behind.index += other != f && other->needed && other->kind == K_FD;
+		if (other != f && other->needed && other->kind == K_FD) {
+			p.fds[p.nfds++] = memfd_plain(0, ALL_SEALS);
+			behind.index++;
+		}
 	put_message(&p, t, &w);
 	p.fds[p.nfds++] = file;
 	int r = take(&m, t, &p, sender_of(t), e);

@@ -56,5 +56,5 @@ boxd_config 'network_on = refuse'
 boxd_start
 like "$(create ws-1 1 n ', "network": "on"')" "network.*loopback only" "network_on = refuse: there is no such network"
 boxd_config 'network_on = perhaps'
-like "$("$BUILD/boxd" --check-config -c "$D/boxd.conf" 2>&1)" "network_on: 'perhaps' is neither refuse nor loopback" "and no other value"
+like "$("$BUILD/boxd" --check-config -c "$D/boxd.conf" 2>&1)" "network_on: 'perhaps' should be refuse or loopback" "and no other value"
 done_testing

@@ -44,8 +44,8 @@ if box call skill_list '{"context": {"instance": "i", "workspace": "w", "generat
 fi
 mkdir -m 755 "$D/root" "$D/root/box" "$D/else"
 mkdir -m 777 "$D/root/box/mine" "$D/else/dir"
-local() { printf '"has_local": true, "local": {"host_root": "%s/root/box", "default_workspace": "%s", "skills_root": "skills", "allowed_mount_roots": ["%s/root"]}' "$D" "$1" "$D"; }
-is "$(host init "$(local "")" | tr -d ' \n')" '{}' "roots"
+section() { printf '"has_local": true, "local": {"host_root": "%s/root/box", "default_workspace": "%s", "skills_root": "skills", "allowed_mount_roots": ["%s/root"]}' "$D" "$1" "$D"; }
+is "$(host init "$(section "")" | tr -d ' \n')" '{}' "roots"
 ok "the default workspace is made" test -d "$D/root/box/default"
 mount() { create ws-1 1 "$1" ", \"host_path\": \"$2\""; }
 is "$(mount in "$D/root/box/mine" | field host_path)" "$D/root/box/mine" "a host_path below a root"
@@ -58,6 +58,6 @@ ln -s "$D/else/dir" "$D/root/box/link"
 like "$(mount link "$D/root/box/link")" 'outside of LangBot.s allowed_mount_roots' "a symlink does not lead out"
 is "$(mount t "$D/root/box/default/tenants/ws-1" | field session_id)" t "a workspace below the default one"
 ok "is made" test -d "$D/root/box/default/tenants/ws-1"
-like "$(host init "$(local "$D/else/ws")")" 'default_workspace is outside allowed_mount_roots' "a default workspace elsewhere is refused"
+like "$(host init "$(section "$D/else/ws")")" 'default_workspace is outside allowed_mount_roots' "a default workspace elsewhere is refused"
 is "$(mount out2 "$D/else/dir")" "boxctl: host_path is outside allowed_mount_roots: $D/root" "and nothing is changed by that"
 done_testing

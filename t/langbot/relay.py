@@ -116,11 +116,14 @@ async def long_lines(c):
     async with attach(c, ctx) as ws:
         await ws.send("1048575")
         same([len(m.rstrip("\n")) for m in await take(ws, 2)], [1048575, 5], "just under 1 MiB")
-    ctx = await started(c, "sh", "-c", "head -c 3000000 /dev/zero | tr '\\0' y; echo; echo after; read z")
+    ctx = await started(c, "sh", "-c", "read x; head -c 3000000 /dev/zero | tr '\\0' y; echo; echo after; read z")
     async with attach(c, ctx) as ws:
+        await ws.send("go")
         got, close = await until_closed(ws)
         same((got, close.code), ([], 1009), "longer: closed, nothing broken was sent")
         contains(close.reason, "1048576", "and the reason names the limit")
+    async with attach(c, ctx) as ws:
+        same([m.strip() for m in await take(ws, 1)], ["after"], "the next attach goes on behind it")
 
 
 @scenario

@@ -34,5 +34,7 @@ mounted() { grep -q " $1 " /proc/self/mounts; }
 volumes() { boxctl pool status -o json | field path; }
 drop_volumes() {
 	for _s in $(boxctl ps --names); do boxctl rm "$_s" >/dev/null; done
+	# box-store has the skills root open for as long as LangBot names it
+	host init "\"has_local\": true, \"local\": {\"default_workspace\": \"$D/w\", \"skills_root\": \"$D/elsewhere\", \"allowed_mount_roots\": [\"$D\"]}" >/dev/null
 	for _v in $(volumes); do boxctl pool remove --force "$_v"; done
 }
