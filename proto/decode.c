@@ -401,7 +401,7 @@ get_map(struct dec *d, enum msg_type t, const msgpack_object *o, void *body)
 			return err_prefix(d->e, "%s.%s", msg_name(t), fields[i].name);
 	}
 	for (int i = 0; fields[i].name != NULL; i++)
-		if (fields[i].needed && !(seen & 1ULL << i))
+		if (!(seen & 1ULL << i) && msg_needs(&fields[i]))
 			return err_set(d->e, E_INVALID, "%s.%s: missing", msg_name(t), fields[i].name);
 	return 0;
 }

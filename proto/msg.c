@@ -53,6 +53,17 @@ msg_name(enum msg_type t)
 	return msg_def(t)->name;
 }
 
+bool
+msg_needs(const struct field *f)
+{
+	if (f->kind != K_OBJ)
+		return f->needed;
+	for (const struct field *in = msg_def(f->sub)->fields; in->name != NULL; in++)
+		if (msg_needs(in))
+			return true;
+	return false;
+}
+
 enum msg_type
 msg_by_name(const char *name, size_t n)
 {

@@ -141,6 +141,9 @@ struct msg_def {
 const struct msg_def *msg_def(enum msg_type);
 const char           *msg_name(enum msg_type);
 
+/* Must it be there?  A map may be absent, and stands for its defaults, unless something in it is needed. */
+bool msg_needs(const struct field *);
+
 /* MSG_NONE when there is no request or notice of that name. */
 enum msg_type msg_by_name(const char *, size_t n);
 

@@ -40,7 +40,7 @@ missing_and_doubled(void)
 
 	for (EVERY_MESSAGE(t)) {
 		for (EVERY_FIELD(f, t)) {
-			if (f->needed) {
+			if (msg_needs(f)) {
 				ok(refused(t, &(struct twist){ .at = f, .omit = true }, &e), "%s without %s",
 				    msg_name(t), f->name);
 				like(e.text, "missing", "says missing");

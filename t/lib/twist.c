@@ -128,14 +128,14 @@ put_body(msgpack_packer *pk, enum msg_type t, const struct twist *w)
 	char   next_fd = 0;
 
 	for (EVERY_FIELD(f, t))
-		n += f->needed || (w != NULL && w->at == f);
+		n += msg_needs(f) || (w != NULL && w->at == f);
 	if (w != NULL)
 		n = n + (w->unknown != NULL) + w->twice - w->omit;
 	msgpack_pack_map(pk, n);
 	for (EVERY_FIELD(f, t)) {
 		bool twisted = w != NULL && w->at == f;
 
-		if ((!f->needed && !twisted) || (twisted && w->omit))
+		if ((!msg_needs(f) && !twisted) || (twisted && w->omit))
 			continue;
 		for (int i = 0; i <= (twisted && w->twice); i++) {
 			mp_cstr(pk, f->name);

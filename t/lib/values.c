@@ -154,7 +154,7 @@ fill_at(struct values *v, enum msg_type t, enum fill how, void *body)
 {
 	msg_defaults(t, body);
 	for (const struct field *f = msg_def(t)->fields; f->name != NULL; f++)
-		if (how != FILL_DEFAULT || f->needed || f->kind == K_OBJ)
+		if (how != FILL_DEFAULT || msg_needs(f))
 			fill_field(v, f, how, (char *)body + f->offset);
 }
 
