@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <openssl/evp.h>
 #include <openssl/sha.h>
 #include <poll.h>
@@ -91,6 +93,9 @@ connect_tcp(const char *url, char host[256], struct err *e)
 		}
 	}
 	freeaddrinfo(all);
+	/* a frame's head and its payload are written one after the other: neither must wait for an acknowledgement */
+	if (fd != -1)
+		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
 	return fd != -1 ? fd : err_sys(e, "cannot reach boxd at %s", text_safe(url));
 }
 

@@ -4,6 +4,8 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdint.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,6 +153,8 @@ listen_open(const struct address *a, struct err *e)
 	if (s == -1)
 		return err_sys(e, "listen = %s: socket", text);
 	/* connections of a boxd before us, which linger, are no reason to fail */
+	/* connections inherit it: a small answer must not wait for the client's acknowledgement of the one before */
+	(void)setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	if (setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == -1)
 		return err_sys(e, "listen = %s: SO_REUSEADDR", text);
 	/* [::] is every address, whatever the machine's default is */

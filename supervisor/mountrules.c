@@ -5,6 +5,8 @@
  */
 #include "mountrules.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,6 +87,20 @@ add_list(struct mountrules *r, enum mount_rule rule, const char *list, struct er
 	return 0;
 }
 
+/* Where LangBot's skills and workspaces are unless langbot_dir says otherwise. */
+static int
+add_shared(struct mountrules *r, const struct dirs *d, struct err *e)
+{
+	char  path[PATH_MAX + 16];
+	char *state = realpath(d->state, NULL);
+
+	if (state == NULL)
+		return err_sys(e, "find %s", d->state);
+	snprintf(path, sizeof(path), "%s/langbot", state);
+	free(state);
+	return add(r, RULE_SHARED, path, e);
+}
+
 static int
 add_all(struct mountrules *r, const struct config *c, const struct dirs *d, struct err *e)
 {
@@ -92,7 +108,7 @@ add_all(struct mountrules *r, const struct config *c, const struct dirs *d, stru
 		if (add(r, built_in[i].rule, built_in[i].path, e) == -1)
 			return -1;
 	if (add(r, RULE_OWN, d->state, e) == -1 || add(r, RULE_OWN, d->runtime, e) == -1 ||
-	    add(r, RULE_OWN_PROGRAMS, d->libexec, e) == -1)
+	    add(r, RULE_OWN_PROGRAMS, d->libexec, e) == -1 || add_shared(r, d, e) == -1)
 		return -1;
 	if (add_list(r, RULE_ALLOW, c->mounts_allow, e) == -1)
 		return -1;

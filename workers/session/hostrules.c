@@ -3,7 +3,8 @@
  * as well, so a path is refused when it is, is below, or contains a blocked one.  The
  * operator's mounts.allow is a ceiling; blocks win over it, but for those that exist
  * to protect the careless: there an entry strictly below the block opens that entry.
- * Roots that LangBot configured are a second ceiling, for its own sessions.
+ * Roots that LangBot configured are a second ceiling, for its own sessions.  A shared path opens what
+ * is below it in a directory of boxd's own: LangBot's files, where no other place was told.
  */
 #include "hostrules.h"
 
@@ -77,17 +78,31 @@ is_ceiling(enum mount_rule r)
 	return r == RULE_ALLOW || r == RULE_ROOT;
 }
 
+static bool
+is_shared(const struct msg_worker_start *w, const char *real)
+{
+	for (size_t i = 0; i < w->rules.n; i++) {
+		const struct msg_path_rule *r = &w->rules.v[i];
+
+		if (r->rule == RULE_SHARED && path_within(real, r->path) && strcmp(real, r->path) != 0)
+			return true;
+	}
+	return false;
+}
+
 static int
 check_blocks(const struct hostpath_ask *ask, const char *real, const struct msg_worker_start *w, struct err *e)
 {
 	for (size_t i = 0; i < w->rules.n; i++) {
 		const struct msg_path_rule *r = &w->rules.v[i];
 
-		if (is_ceiling(r->rule) || (kinds[r->rule].when_writable && !ask->writable))
+		if (is_ceiling(r->rule) || r->rule == RULE_SHARED || (kinds[r->rule].when_writable && !ask->writable))
 			continue;
 		if (!path_within(real, r->path) && !path_within(r->path, real))
 			continue;
 		if (kinds[r->rule].openable && is_opened(w, r, real))
+			continue;
+		if (r->rule == RULE_OWN && is_shared(w, real))
 			continue;
 		return refuse(ask, real, r, e);
 	}
