@@ -1,8 +1,9 @@
 #!/bin/sh
 # make run, make demo: a boxd of its own under build/, and the first sandboxed command.
-# demo.sh BUILD RUN-DIR stay|stop
+# demo.sh BUILD RUN-DIR stay|stop; DEMO_LISTEN: where LangBot's door shall be, if the place is free
 set -eu
-build=$1 run=$2 mode=$3
+build=$(cd "$1" && pwd) run=$2 mode=$3
+door=${DEMO_LISTEN:-127.0.0.1:5410}
 socket=$run/boxd.sock
 log=$run/log
 ctl() { "$build/boxctl" --socket "$socket" "$@"; }
@@ -28,15 +29,15 @@ start() {
 	done
 }
 
-if ! start 127.0.0.1:5410; then
+if ! start "$door"; then
 	if ! grep -q 'Address already in use' "$log" || ! start 127.0.0.1:0; then
 		echo "boxd did not start:" >&2
 		cat "$log" >&2
 		exit 1
 	fi
-	echo "port 5410 is taken, by another boxd or by LangBot's own runtime: this one listens elsewhere"
+	echo "$door is taken, by another boxd or by LangBot's own runtime: this one listens elsewhere"
 fi
-sed -n 's/.* boxd [a-z]*: \(isolation .*\)/boxd: \1/p' "$log"
+sed -n "s/.* boxd [a-z]*: \(isolation .*\|LangBot's door .*\)/boxd: \1/p" "$log"
 
 echo '$ boxctl run -c '\''echo "hello from $(hostname), pid $$, as $(id -un)"; ls /; ls /root /home'\'
 ctl run -c 'echo "hello from $(hostname), pid $$, as $(id -un)"; ls /; ls /root /home'
@@ -45,10 +46,11 @@ echo "(exit $?)"
 if [ "$mode" = stay ]; then
 	cat <<-EOF
 
-	boxd is running (pid $boxd, log $log).  LangBot can be pointed at it:
+	boxd is running (pid $boxd, log $log).  An unmodified LangBot uses it after
 
 	  export LANGBOT_BOX_CONTROL_TOKEN=\$($build/boxctl --socket $socket token)
 	  export BOX__RUNTIME__ENDPOINT=ws://$(ctl status -o json | sed -n 's/.*"http_address": *"\([^"]*\)".*/\1/p')
+	  langbot    # or however it is started
 
 	From a second terminal:
 
