@@ -41,7 +41,7 @@ mkdir -p "$D/state/langbot"
 both "$D/state/langbot is below $D/state, which is boxd's own" "where LangBot's files are, as a whole" "$D/state/langbot"
 ln -s ../keys "$D/state/langbot/link"
 mkdir -p "$D/state/keys"
-both "really $D/state/keys\) is below $D/state, which is boxd's own" "a link out of it" "$D/state/langbot/link"
+both "$D/state/langbot/link \\(really $D/state/keys\) is below $D/state, which is boxd's own" "a link out of it" "$D/state/langbot/link"
 rm "$D/state/langbot/link"
 both "$D contains $D/(state|run), which is boxd's own" "what contains it" "$D"
 both "$D/blocked is blocked by mounts.block; choose a directory elsewhere, or let the operator take it off mounts.block" \
