@@ -56,6 +56,17 @@ is "$out" "5 bounded" "three clients with a hundred replies each that they do no
 within "the gateway's memory comes back" "$GATEWAY" 131072
 within "boxd has kept none of it" "$BOXD_PID" 131072
 
+# ---- messages that never end ----
+out=$(h '
+	my (@c, $told);
+	for my $i (1 .. 22) { push @c, rpc(); put($c[-1], pack("CCQ>N", 0x81, 255, 16_000_000, 0)); my $b = "x" x 1_000_000; for (1 .. 15) { put($c[-1], $b) or last } lives() eq "lives" or print "dead "; }
+	for my $s (@c) { IO::Select->new($s)->can_read(0) and said($s) =~ /^close 1013 too many large messages/ and $told++; }
+	my $n = rss($ARGV[0]);
+	print $told ? "some are told; " : "none is told; ", $n < 400 * 1024 ? "bounded" : "$n KiB", " ", lives()' "$GATEWAY")
+[ -n "$sanitized" ] && out="some are told; bounded ${out##* }"
+is "$out" "some are told; bounded lives" "more than so much of messages that have not ended is not kept"
+within "and it comes back" "$GATEWAY" 131072
+
 # ---- uploads ----
 cat >>"$D/lib.pl" <<'P'
 sub chunk { my ($c, $key, $i, $of, $n) = @_; return answer($c, "__file_chunk", sprintf q({"file_key": "%s", "chunk_index": %d, "chunk_amount": %d, "chunk_base64": "%s"}), $key, $i, $of, "A" x ($n // 4)) }
