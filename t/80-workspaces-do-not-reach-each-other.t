@@ -107,17 +107,16 @@ out=$(h '
 	print " ", good(run($A, "env", "env", q(, "env": {"GOOD": "x\u0000y"})))')
 is "$out" " 0" "no variable's name has '=' or NUL, nor is empty; no value has NUL"
 
+same_gateway
+
 # ---- the fence, after a restart and after a crash ----
 g() { h 'my $g = shift; print why(answer($c, "box_get_sessions", "{}", qq({"instance_uuid": "inst-1", "workspace_uuid": "ws-f", "placement_generation": $g})))' "$1"; }
 is "$(g 7)" success "generation 7"
 is "$(g 6)" "PermissionError: Stale Box placement generation" "6 is over"
-box kill-all >/dev/null 2>&1
 kill -9 "$BOXD_PID"; wait "$BOXD_PID" 2>/dev/null
 boxd_start
 AT=$(box status -o json | field http_address)
 is "$(g 6)" "PermissionError: Stale Box placement generation" "after a crash too"
 is "$(g 18446744073709551615)" success "the highest there is"
 is "$(g 7)" "PermissionError: Stale Box placement generation" "ends all others"
-GATEWAY=$(pgrep -P "$BOXD_PID" -x box-gateway)
-same_gateway
 done_testing
