@@ -101,6 +101,7 @@
 #define LIM_UPLOADS 128               /* files of one connection that are being uploaded */
 #define LIM_UPLOAD_CHUNK (16 * KIB)   /* bytes of one chunk */
 #define LIM_UPLOADS_BYTES (256 * MIB) /* of all connections together: they are the gateway's memory */
+#define LIM_UPLOAD_COST (256 * KIB)   /* what each counts there beside its bytes: it takes a descriptor, too */
 
 /* Skills */
 #define LIM_SKILL_NAME 256           /* bytes of 64 characters */
@@ -116,6 +117,7 @@
 #define LIM_ZIP_RATIO 100            /* unpacked against packed */
 #define LIM_STORE_BUSY 4             /* requests that box-store works on at one time; of one workspace one */
 #define LIM_STORE_WAITING 256        /* requests behind those; each may hold an archive */
+#define LIM_STORE_BYTES (256 * MIB)  /* of all of them: archives are memory, also when their client has left */
 #define LIM_STORE_JOB_SEC 60.0       /* one of them: the largest archive takes a few seconds */
 #define LIM_STORE_START_SEC 10.0     /* until a new box-store says that it stands; LangBot waits 15 for box_init */
 #define LIM_STORE_ANSWER_SEC 90.0    /* without any answer while some are due: then box-store hangs, and is killed */

@@ -27,7 +27,6 @@ struct attempt {
 	struct address     peer;
 	unsigned           held;  /* by whom it is an argument of */
 	bool               over;  /* answered, or not wanted any more */
-	bool               knock; /* HTTP_AUTH; else it only asks for readiness */
 	uint64_t           asked; /* request of ours under way; 0: none */
 	struct err         why;   /* of a refusal that waits */
 	ev_timer           slow;  /* runs while it does */
@@ -64,7 +63,7 @@ finish(struct attempt *a)
 		ev_timer_stop(d->house->loop, &a->slow);
 		slow_answered(&d->slow, &a->peer);
 	}
-	if (a->knock && id != NULL)
+	if (id != NULL)
 		id->asking = false;
 	a->over = true;
 	if (a->held == 0)
@@ -92,18 +91,20 @@ on_slow(struct ev_loop *loop, ev_timer *t, int revents)
 static struct attempt *
 attempt_open(struct door *d, const struct msg *m, struct err *e)
 {
-	struct attempt  *a = calloc(1, sizeof(*a));
 	struct identity *id = gateway_client(d->house->gateway, m->conn);
+	struct attempt  *a = NULL;
 
-	if (a == NULL) {
+	if (id == NULL || id->kind != ID_STRANGER || id->asking)
+		err_set(e, E_PROTO, "connection %lu has asked already", m->conn);
+	else if ((a = calloc(1, sizeof(*a))) == NULL)
 		err_set(e, E_SYS, "no memory");
+	if (a == NULL)
 		return NULL;
-	}
+	id->asking = true;
 	a->door = d;
 	a->conn = m->conn;
 	a->id = m->id;
-	if (id != NULL)
-		a->peer = id->peer;
+	a->peer = id->peer;
 	ev_timer_init(&a->slow, on_slow, 0., 0.);
 	a->slow.data = a;
 	LIST_INSERT_HEAD(&d->attempts, a, next);
@@ -430,17 +431,12 @@ judge(struct attempt *a, const struct identity *id, const struct msg_http_auth *
 int
 door_auth(struct house *h, const struct msg *m, struct err *e)
 {
-	struct identity *id = gateway_client(h->gateway, m->conn);
-
-	if (id == NULL || id->kind != ID_STRANGER || id->asking)
-		return err_set(e, E_PROTO, "connection %lu has asked already", m->conn);
 	struct attempt *a = attempt_open(h->door, m, e);
+
 	if (a == NULL)
 		return -1;
-	a->knock = true;
-	id->asking = true;
 	attempt_fill(a, m->body);
-	judge(a, id, m->body);
+	judge(a, gateway_client(h->gateway, m->conn), m->body);
 	return 0;
 }
 

@@ -34,7 +34,7 @@ struct identity {
 	uint64_t            conn;
 	enum identity_kind  kind;
 	bool                vouched; /* by the kernel */
-	bool                asking;  /* its HTTP_AUTH is being decided */
+	bool                asking;  /* its HTTP_AUTH, or what a probe asks for, is being decided */
 	struct address      peer;    /* none: of the control socket */
 	struct relay_right *relay;   /* owned; of a RELAY */
 };

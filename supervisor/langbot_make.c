@@ -50,7 +50,8 @@ static bool
 is_blocked(const char *reason)
 {
 	return strncmp(reason, "spec.host_path: ", 16) == 0 &&
-	       (strstr(reason, "is blocked") != NULL || strstr(reason, "is boxd's own") != NULL);
+	       (strstr(reason, "is blocked") != NULL || strstr(reason, "is boxd's own") != NULL ||
+		   strstr(reason, "is another workspace's") != NULL);
 }
 
 static void

@@ -200,26 +200,40 @@ spec_below_workspace(const struct langbot *l, const struct msg_spec *s)
 /* ---- what a worker of LangBot's session is told ------------------------------------------------ */
 
 static void
-add_rule(struct msg_worker_start *w, const char *path)
+add_rule(struct msg_worker_start *w, enum mount_rule rule, const char *path)
 {
 	if (*path != '\0' && w->rules.n < LIM_PATH_RULES)
-		w->rules.v[w->rules.n++] = (struct msg_path_rule){ .rule = RULE_ROOT, .path = path };
+		w->rules.v[w->rules.n++] = (struct msg_path_rule){ .rule = rule, .path = path };
+}
+
+/* Its own directory below a root that workspaces share. */
+static void
+add_tenant(struct msg_worker_start *w, const char *root, const char *session, char own[LIM_PATH + 1])
+{
+	if (*root != '\0' &&
+	    snprintf(own, LIM_PATH + 1, "%s/tenants/%.*s", root, NAMESPACE_LEN, session) <= (int)LIM_PATH)
+		add_rule(w, RULE_TENANT, own);
 }
 
 void
 langbot_add_rules(const struct langbot *l, const char *name, struct msg_worker_start *w)
 {
-	static struct msg_path_rule rules[LIM_PATH_RULES]; /* until it is encoded */
+	static struct msg_path_rule rules[LIM_PATH_RULES]; /* until it is encoded; so are these */
+	static char                 workspace[LIM_PATH + 1], skills[LIM_PATH + 1];
 
-	if (!tenancy_is_ours(name) || !roots_in_force(l))
+	if (!tenancy_is_ours(name))
 		return;
 	memcpy(rules, w->rules.v, w->rules.n * sizeof(*rules));
 	w->rules.v = rules;
+	add_tenant(w, l->paths.default_workspace, name, workspace);
+	add_tenant(w, l->paths.skills_root, name, skills);
+	if (!roots_in_force(l))
+		return;
 	for (size_t i = 0; i < l->paths.allowed_mount_roots.n; i++)
-		add_rule(w, l->paths.allowed_mount_roots.v[i]);
-	add_rule(w, l->paths.host_root);
-	add_rule(w, l->paths.default_workspace);
-	add_rule(w, l->paths.skills_root);
+		add_rule(w, RULE_ROOT, l->paths.allowed_mount_roots.v[i]);
+	add_rule(w, RULE_ROOT, l->paths.host_root);
+	add_rule(w, RULE_ROOT, l->paths.default_workspace);
+	add_rule(w, RULE_ROOT, l->paths.skills_root);
 }
 
 void

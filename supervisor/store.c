@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <sys/stat.h>
 
 #include "child.h"
 #include "dirs.h"
@@ -37,6 +38,7 @@ struct request {
 	ask_fn       *fn; /* NULL: nobody wants the answer any more */
 	void         *arg;
 	struct packet packet; /* owned; until it is sent */
+	size_t        bytes;  /* of it, which box-store holds when it is sent */
 };
 
 TAILQ_HEAD(requests, request);
@@ -57,6 +59,7 @@ struct store {
 	LIST_HEAD(, process) processes; /* owned */
 	struct requests waiting;        /* owned; for the next that serves */
 	size_t          in_flight;      /* these, and those that were sent */
+	size_t          bytes;          /* of all of them */
 	struct restart  restart;
 	ev_timer        again; /* runs between a death and the next start */
 
@@ -103,6 +106,7 @@ answer(struct store *s, struct requests *in, struct request *r, const struct msg
 
 	TAILQ_REMOVE(in, r, next);
 	s->in_flight--;
+	s->bytes -= r->bytes;
 	packet_clear(&r->packet);
 	free(r);
 	if (fn != NULL)
@@ -415,6 +419,30 @@ store_configure(struct store *s, const struct msg_box_local *local, ask_fn *fn, 
 
 /* ---- asking ------------------------------------------------------------------------------ */
 
+/* What it keeps in memory, here or there, until it is answered: also when nobody wants the answer any more. */
+static size_t
+weight(const struct packet *p)
+{
+	size_t      n = p->bytes.len;
+	struct stat st;
+
+	for (size_t i = 0; i < p->nfds; i++)
+		if (fstat(p->fds[i], &st) == 0 && st.st_size > 0)
+			n += (size_t)st.st_size;
+	return n;
+}
+
+static int
+request_fill(struct store *s, struct request *r, const void *body, struct err *e)
+{
+	if (msg_encode(&r->packet, r->type, r->id, 0, body, e) == -1)
+		return -1;
+	r->bytes = weight(&r->packet);
+	if (s->bytes + r->bytes > LIM_STORE_BYTES)
+		return err_set(e, E_BUSY, "%zu MiB of archives wait for box-store already", s->bytes / MIB);
+	return 0;
+}
+
 uint64_t
 store_ask(struct store *s, enum msg_type t, const void *body, ask_fn *fn, void *arg, struct err *e)
 {
@@ -431,13 +459,14 @@ store_ask(struct store *s, enum msg_type t, const void *body, ask_fn *fn, void *
 	}
 	uint64_t id = house_next_id(s->house);
 	*r = (struct request){ .id = id, .type = t, .fn = fn, .arg = arg };
-	if (msg_encode(&r->packet, t, id, 0, body, e) == -1) {
+	if (request_fill(s, r, body, e) == -1) {
 		packet_clear(&r->packet);
 		free(r);
 		return 0;
 	}
 	TAILQ_INSERT_TAIL(&s->waiting, r, next);
 	s->in_flight++;
+	s->bytes += r->bytes;
 	if (p != NULL)
 		send_waiting(p);
 	else if (!ev_is_active(&s->again))

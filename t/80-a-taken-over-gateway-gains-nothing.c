@@ -1,11 +1,15 @@
 /* A gateway that a stranger has taken over can say anything on its channel.  boxd asks the kernel, and its own books. */
 #include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "doorbox.h"
 #include "fd.h"
+#include "memfd.h"
 #include "tap.h"
 
 static struct msg_status none;
@@ -84,6 +88,82 @@ ids_are_its_own(void)
 	is(request(client, MSG_STATUS, &none), "", "and stays who it is, whatever is said of it later");
 }
 
+/* A stranger asks one thing at a time, or boxd would have to remember as many as it likes. */
+static void
+one_question_at_a_time(void)
+{
+	struct msg_http_ready ready;
+	struct msg_http_auth  auth;
+	uint64_t              conn = by_door();
+
+	msg_defaults(MSG_HTTP_AUTH, &auth);
+	auth.token = "wrong";
+	uint64_t first = say_request(conn, MSG_HTTP_AUTH, &auth);
+	like(request(conn, MSG_HTTP_READY, &ready), "^protocol: connection .* has asked already", "a second question");
+	like(
+	    request(conn, MSG_HTTP_AUTH, &auth), "^protocol: connection .* has asked already", "or the same once more");
+	like(answer(first), "^unauthorized: ", "the first is answered");
+	auth.token = DOOR_TOKEN;
+	auth.instance = "inst-1";
+	is(request(conn, MSG_HTTP_AUTH, &auth), "", "then it may ask again, and is let in");
+	like(request(conn, MSG_HTTP_AUTH, &auth), "^denied: http_auth is not for a client of /rpc/ws", "but once");
+}
+
+static void
+signal_store(int sig)
+{
+	char line[64] = "", find[96];
+
+	snprintf(find, sizeof(find), "pgrep -x box-store -P \"$(pgrep -x boxd -P %d)\"", getpid());
+	FILE *f = popen(find, "r");
+
+	if (f == NULL || fgets(line, sizeof(line), f) == NULL || kill(atoi(line), sig) == -1)
+		BAIL_OUT("no box-store: %s", find);
+	pclose(f);
+}
+
+/* Of 100 MiB, and none of it written: what counts is what it may become. */
+static int
+large_archive(void)
+{
+	struct err e;
+	int        fd = memfd_new("archive", &e);
+
+	if (fd == -1 || ftruncate(fd, LIM_UPLOAD) == -1 || memfd_seal(fd, &e) == -1)
+		BAIL_OUT("an archive: %s", strerror(errno));
+	return fd;
+}
+
+/* Archives in front of box-store are memory, whoever still waits for them. */
+static void
+archives_do_not_pile_up(void)
+{
+	struct msg_skill_preview m;
+	struct msg_skill_list    list;
+	uint64_t                 conn = by_door();
+	AUTO_FD int              fd = large_archive();
+
+	msg_defaults(MSG_SKILL_PREVIEW, &m);
+	msg_defaults(MSG_SKILL_LIST, &list);
+	is(try_rpc(conn, DOOR_TOKEN, "inst-1"), "", "a client of /rpc/ws");
+	m.context = list.context = (struct msg_context){ "inst-1", "ws-1", 1 };
+	is(request(conn, MSG_SKILL_LIST, &list), "", "that is served by box-store");
+	signal_store(SIGSTOP);
+	m.archive = (struct blob){ .len = LIM_UPLOAD, .fd = fd };
+	for (int i = 0; i < 2; i++)
+		say_request(conn, MSG_SKILL_PREVIEW, &m);
+	like(request(conn, MSG_SKILL_PREVIEW, &m), "^busy: 200 MiB of archives wait for box-store already",
+	    "300 MiB at one time are too much");
+	say_gone(conn);
+	conn = by_door();
+	is(try_rpc(conn, DOOR_TOKEN, "inst-1"), "", "another client, when the first has left");
+	like(request(conn, MSG_SKILL_PREVIEW, &m), "^busy: 200 MiB of archives", "its archives are still there");
+	signal_store(SIGCONT);
+	is(request(conn, MSG_SKILL_LIST, &list), "", "box-store goes on");
+	like(request(conn, MSG_SKILL_PREVIEW, &m), "^invalid: Uploaded archive exceeds the compressed size limit",
+	    "and there is room again");
+}
+
 static void
 not_without_end(void)
 {
@@ -105,6 +185,8 @@ main(int argc, char **argv)
 	no_socket_makes_it_a_client();
 	strangers_stay_strangers();
 	ids_are_its_own();
+	one_question_at_a_time();
+	archives_do_not_pile_up();
 	not_without_end();
 	doorbox_close();
 	done_testing();

@@ -2,7 +2,7 @@
  * Who reads a request differently from somebody else can be made to let things pass: so what has two readings
  * is refused.  That is every body, every header of ours that comes twice, a header's name with a space in it,
  * a target that is not plain ASCII (Debian builds http-parser without its strict mode, so both are looked for
- * here), and NUL, which http-parser refuses.
+ * here), a value that goes on in the next line, which http-parser would join to one, and NUL, which it refuses.
  */
 #include "http_request.h"
 
@@ -152,6 +152,19 @@ complete(struct http_request *r, char last)
 		seal(r, &r->headers[i].value);
 }
 
+/* Does a line begin with a space?  Such a line goes on with the value before it, or should. */
+static bool
+folds(struct http_request *r, const char *bytes, size_t n)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < n; i++) {
+		found |= r->last == '\n' && (bytes[i] == ' ' || bytes[i] == '\t');
+		r->last = bytes[i];
+	}
+	return found;
+}
+
 size_t
 http_request_feed(struct http_request *r, const char *bytes, size_t n)
 {
@@ -162,6 +175,8 @@ http_request_feed(struct http_request *r, const char *bytes, size_t n)
 	size_t used = http_parser_execute(&r->parser, &settings, bytes, n < room ? n : room);
 	r->fed += used;
 	enum http_errno why = HTTP_PARSER_ERRNO(&r->parser);
+	if (folds(r, bytes, used))
+		refuse(r, 400, "a header goes on in the next line");
 	if (r->status == 0 && why == HPE_HEADER_OVERFLOW)
 		refuse(r, 431, "request line and headers are too long");
 	else if (r->status == 0 && why == HPE_INVALID_VERSION)

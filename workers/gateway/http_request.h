@@ -37,6 +37,7 @@ enum { HTTP_NAME = 64 }; /* no header of ours has so long a name */
 struct http_request {
 	http_parser parser;
 	size_t      fed;             /* bytes taken so far */
+	char        last;            /* byte that was fed */
 	char        name[HTTP_NAME]; /* of the header that is being read */
 	size_t      name_len;        /* may be more than fits: then it is none of ours */
 	bool        in_value;

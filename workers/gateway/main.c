@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <ev.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/crypto.h>
@@ -323,6 +324,8 @@ main(int argc, char **argv)
 
 	options(argc, argv);
 	log_init("box-gateway", level_from_env());
+	/* a large message's memory goes back when it is done with; left alone, malloc would raise this and keep it */
+	mallopt(M_MMAP_THRESHOLD, 512 * 1024);
 	if (fcntl(LINK_FD, F_GETFD) == -1) {
 		log_error("no channel on descriptor %d: boxd starts this program", LINK_FD);
 		return 1;

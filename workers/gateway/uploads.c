@@ -49,7 +49,7 @@ forget(struct uploads *u, struct upload *f)
 {
 	TAILQ_REMOVE(&u->all, f, next);
 	u->n--;
-	*u->total -= f->size;
+	*u->total -= LIM_UPLOAD_COST + f->size;
 	fd_close(&f->fd);
 	free(f);
 }
@@ -171,7 +171,7 @@ begin(struct uploads *u, const struct chunk *c, struct buf *why)
 
 	if (old != NULL)
 		forget(u, old);
-	if (u->n >= LIM_UPLOADS) {
+	if (u->n >= LIM_UPLOADS || *u->total + LIM_UPLOAD_COST > LIM_UPLOADS_BYTES) {
 		refuse(why, "ValueError: Active file transfer capacity reached");
 		return NULL;
 	}
@@ -184,6 +184,7 @@ begin(struct uploads *u, const struct chunk *c, struct buf *why)
 	f->amount = (uint64_t)c->amount;
 	TAILQ_INSERT_TAIL(&u->all, f, next);
 	u->n++;
+	*u->total += LIM_UPLOAD_COST;
 	return f;
 }
 

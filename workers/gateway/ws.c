@@ -29,7 +29,11 @@ enum {
 	SMALL_BYTES = 16 * 1024, /* a message up to this is sent in one piece with its head */
 	KEEP_BYTES = 64 * 1024,  /* a buffer larger than this is not kept for the next message */
 	BACKLOG_EACH = 64,       /* what a message costs in the backlog beside its bytes */
+	FAIR_BYTES = MIB,        /* of a message may always be there */
+	ALL_BYTES = 256 * MIB,   /* of all messages that have not ended or wait: then those above their share go */
 };
+
+static size_t all_bytes; /* of every WebSocket's text and backlog */
 
 struct waiting {
 	STAILQ_ENTRY(waiting) next;
@@ -137,6 +141,7 @@ forget_backlog(struct ws *w)
 
 	while ((k = STAILQ_FIRST(&w->backlog)) != NULL) {
 		STAILQ_REMOVE_HEAD(&w->backlog, next);
+		all_bytes -= k->text.len;
 		buf_clear(&k->text);
 		free(k);
 	}
@@ -271,8 +276,13 @@ on_chunk(wslay_event_context_ptr ctx, const struct wslay_event_on_frame_recv_chu
 	struct ws *w = arg;
 
 	(void)ctx;
-	if (!wslay_is_ctrl_frame(w->frame) && w->kind == WSLAY_TEXT_FRAME && w->state == OPEN)
-		buf_append(&w->text, c->data, c->data_length);
+	if (wslay_is_ctrl_frame(w->frame) || w->kind != WSLAY_TEXT_FRAME || w->state != OPEN)
+		return;
+	size_t before = w->text.len;
+	buf_append(&w->text, c->data, c->data_length);
+	all_bytes += w->text.len - before;
+	if (all_bytes > ALL_BYTES && w->text.len > FAIR_BYTES)
+		fail(w, WS_TRY_LATER, "too many large messages at one time; try again later");
 }
 
 /* The text is taken. */
@@ -302,6 +312,7 @@ on_text(struct ws *w)
 		put_off(w);
 	else
 		w->ops->on_text(w->guest, w->text.len > 0 ? w->text.data : "", w->text.len);
+	all_bytes -= w->text.len; /* what was put off is in the backlog */
 	if (w->text.cap > KEEP_BYTES)
 		buf_clear(&w->text);
 	w->text.len = 0;
@@ -413,6 +424,7 @@ on_later(struct ev_loop *loop, ev_timer *t, int revents)
 	while (!w->held && (k = STAILQ_FIRST(&w->backlog)) != NULL) {
 		STAILQ_REMOVE_HEAD(&w->backlog, next);
 		w->backlog_bytes -= k->text.len + BACKLOG_EACH;
+		all_bytes -= k->text.len;
 		w->ops->on_text(w->guest, k->text.len > 0 ? k->text.data : "", k->text.len);
 		buf_clear(&k->text);
 		free(k);
@@ -496,6 +508,7 @@ ws_close(struct ws **wp)
 	ev_timer_stop(w->loop, &w->goodbye);
 	ev_timer_stop(w->loop, &w->later);
 	forget_backlog(w);
+	all_bytes -= w->text.len;
 	buf_clear(&w->text);
 	wslay_event_context_free(w->wslay);
 	free(w);

@@ -23,6 +23,7 @@ enum {
 	WS_POLICY = 1008,
 	WS_TOO_BIG = 1009,
 	WS_INTERNAL = 1011,
+	WS_TRY_LATER = 1013,
 };
 
 struct guest_ops {

@@ -3,7 +3,8 @@
  * as well, so a path is refused when it is, is below, or contains a blocked one.  The
  * operator's mounts.allow is a ceiling; blocks win over it, but for those that exist
  * to protect the careless: there an entry strictly below the block opens that entry.
- * Roots that LangBot configured are a second ceiling, for its own sessions.  A shared path opens what
+ * Roots that LangBot configured are a second ceiling, for its own sessions; and beside the directory of such a
+ * session's workspace are those of others.  (What is above them all is LangBot's to give.)  A shared path opens what
  * is below it in a directory of boxd's own: LangBot's files, where no other place was told.
  */
 #include "hostrules.h"
@@ -28,6 +29,7 @@ static const struct {
 	[RULE_PROGRAMS] = { true, true, "holds the host's programs", "mount it read-only" },
 	[RULE_OWN] = { false, false, "is boxd's own", "choose a directory elsewhere" },
 	[RULE_OWN_PROGRAMS] = { true, false, "holds boxd's own programs", "mount it read-only" },
+	[RULE_TENANT] = { false, false, "is another workspace's", "choose a directory of your own" },
 };
 
 /* "/a/link (really /a/b)": what was asked for, and what it is. */
@@ -66,7 +68,7 @@ refuse(const struct hostpath_ask *ask, const char *real, const struct msg_path_r
 	if (kinds[r->rule].openable && strcmp(real, r->path) != 0 && path_within(real, r->path))
 		snprintf(open, sizeof(open), ", or let the operator open it with mounts.allow = %.200s in boxd.conf",
 		    log_escape(real, strlen(real)));
-	if (strcmp(real, r->path) == 0)
+	if (strcmp(real, r->path) == 0 || r->rule == RULE_TENANT)
 		return err_set(e, E_INVALID, "%s: %s %s; %s%s", ask->field, path, is, remedy, open);
 	return err_set(e, E_INVALID, "%s: %s %s %s, which %s; %s%s", ask->field, path,
 	    path_within(real, r->path) ? "is below" : "contains", r->path, is, remedy, open);
@@ -90,6 +92,25 @@ is_shared(const struct msg_worker_start *w, const char *real)
 	return false;
 }
 
+/* Its path is the workspace's own directory; those beside it, and the one they are in, are not. */
+static bool
+is_of_another(const struct msg_path_rule *r, const char *real)
+{
+	char        all[LIM_PATH + 1];
+	const char *slash = strrchr(r->path, '/');
+
+	snprintf(all, sizeof(all), "%.*s", (int)(slash - r->path), r->path);
+	return path_within(real, all) && !path_within(real, r->path);
+}
+
+static bool
+is_about(const struct msg_path_rule *r, const char *real)
+{
+	if (r->rule == RULE_TENANT)
+		return is_of_another(r, real);
+	return path_within(real, r->path) || path_within(r->path, real);
+}
+
 static int
 check_blocks(const struct hostpath_ask *ask, const char *real, const struct msg_worker_start *w, struct err *e)
 {
@@ -98,7 +119,7 @@ check_blocks(const struct hostpath_ask *ask, const char *real, const struct msg_
 
 		if (is_ceiling(r->rule) || r->rule == RULE_SHARED || (kinds[r->rule].when_writable && !ask->writable))
 			continue;
-		if (!path_within(real, r->path) && !path_within(r->path, real))
+		if (!is_about(r, real))
 			continue;
 		if (kinds[r->rule].openable && is_opened(w, r, real))
 			continue;
