@@ -88,7 +88,7 @@ async def use(c):
     await raises(c.client.execute(spec(cmd="true", network="on", **one), a), BoxAdmissionError, "Managed sandbox network access is disabled", "no network")
     await raises(c.client.start_managed_process("global", process("cat"), a), BoxAdmissionError, "Sandbox admission grant does not permit managed processes", "no managed processes")
     await raises(c.client.get_session("other", a), BoxAdmissionError, "Managed sandbox session_id is runtime-owned", "no other session")
-    r = await c.client.execute(spec(cmd="head -c 40000000 /dev/zero > /workspace/big; ls -s /workspace/big", **one), a)
+    r = await c.client.execute(spec(cmd="head -c 40000000 /dev/zero > /workspace/big; rm /workspace/big", **one), a)
     ok("No space" in r.stderr or "quota" in r.stderr, "the kernel refuses what is over the quota")
     skill = await c.client.create_skill({"name": "tool", "instructions": "use"}, a)
     r = await c.client.execute(spec(cmd="cat /workspace/.skills/tool/SKILL.md; touch /workspace/.skills/tool/x", skill_name="tool", **one), a)
