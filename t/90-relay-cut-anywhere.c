@@ -233,7 +233,7 @@ start(void)
 	snprintf(socket_path, sizeof(socket_path), "%s/run/boxd.sock", dir);
 	snprintf(program, sizeof(program), "%s/boxd", build);
 	if (sh("chmod 755 %s; echo 'worker_restarts = 200' >%s/conf; echo 'uid_base = %ld' >>%s/conf", dir, dir,
-		524288L + getpid() % 200 * 128 * 65536, dir) != 0)
+		524288L + (150 + getpid() % 50) * 128 * 65536, dir) != 0)
 		BAIL_OUT("no configuration");
 	boxd = fork();
 	if (boxd == 0) {
