@@ -431,9 +431,9 @@ proc_fds(void)
 }
 
 int
-proc_fds_settled(int want)
+proc_fds_settled(int most)
 {
-	for (int i = 0; i < 60 * 100 && proc_fds() != want; i++)
+	for (int i = 0; i < 60 * 100 && proc_fds() > most; i++)
 		poll(NULL, 0, 10);
 	return proc_fds();
 }

@@ -95,8 +95,8 @@ const char *proc_status(const char *key);
 long        proc_kib(const char *key);
 int         proc_fds(void);
 
-/* Their number, when it has become this, or does not: a connection's end may be heard before its descriptor is closed. */
-int proc_fds_settled(int want);
+/* Their number, when there are no more than that, or it stays: an end may be heard before its descriptor is closed. */
+int proc_fds_settled(int most);
 
 #define CLOSES(bytes, regex, name) closes(bytes, sizeof(bytes) - 1, regex, name)
 
