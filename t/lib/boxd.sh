@@ -24,7 +24,8 @@ _tests=0 _failures=0 _planned= _done= _cleaned=
 _range=$(($$ % 150))
 _taken() { echo "${TMPDIR:-/tmp}/boxd-t-uids.$_range"; }
 until ln -s $$ "$(_taken)" 2>/dev/null; do
-	if [ -d "/proc/$(readlink "$(_taken)" || echo self)" ]; then _range=$(((_range + 1) % 150)); else rm -f "$(_taken)"; fi
+	[ -d "/proc/$(readlink "$(_taken)" || echo self)" ] || rm -f "$(_taken)" 2>/dev/null # of one that was killed
+	_range=$(((_range + 1) % 150))
 done
 echo "uid_base = $((524288 + _range * 128 * 65536))" >"$D/boxd.conf"
 # and no TCP port: the usual one can be had once.  A test that wants LangBot's door says
