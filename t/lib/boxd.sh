@@ -23,7 +23,7 @@ _tests=0 _failures=0 _planned= _done= _cleaned=
 # A link that names us says which of 150 ranges is taken; those behind are for tests in C.
 _range=$(($$ % 150))
 _taken() { echo "${TMPDIR:-/tmp}/boxd-t-uids.$_range"; }
-until ln -s $$ "$(_taken)" 2>/dev/null; do
+until ln -sn $$ "$(_taken)" 2>/dev/null; do
 	[ -d "/proc/$(readlink "$(_taken)" || echo self)" ] || rm -f "$(_taken)" 2>/dev/null # of one that was killed
 	_range=$(((_range + 1) % 150))
 done
