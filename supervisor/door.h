@@ -46,8 +46,8 @@ void door_conn_gone(struct door *, uint64_t conn);
 /* The instance that is trusted; empty while none is. */
 const char *door_instance(const struct door *);
 
-/* The one workspace of clients that know of no instances and workspaces.  Borrows from the door. */
-void door_legacy_context(const struct door *, struct msg_context *);
+/* The one workspace of clients that know of no instances and workspaces. */
+void door_legacy_context(struct msg_context *);
 
 /* What the gateway must know; borrows from the door. */
 void door_tell_gateway(const struct door *, struct msg_gateway_start *);

@@ -388,7 +388,7 @@ admit_legacy_relay(struct attempt *a)
 	struct msg_context c;
 	struct err         e;
 
-	door_legacy_context(a->door, &c);
+	door_legacy_context(&c);
 	snprintf(a->instance, sizeof(a->instance), "%s", c.instance);
 	snprintf(a->workspace, sizeof(a->workspace), "%s", c.workspace);
 	a->generation = c.generation;

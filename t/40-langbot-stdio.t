@@ -83,31 +83,6 @@ assert json.loads(got)["data"] == "\u00e4\u20ac\U0001f600\"\\\n" * 100000
 PY
 ok "and comes back in chunks, whole"
 
-# upstream's own reader and writer, where it is installed
-PYTHON=${LANGBOT_PYTHON:-$BUILD/langbot/bin/python}
-if "$PYTHON" -c 'import langbot_plugin.runtime.io.connections.stdio' 2>/dev/null; then
-	peer echo
-	"$PYTHON" - "$BUILD/boxctl" "$D/sock" >"$D/theirs" 2>&1 <<'PY'
-import asyncio, sys
-from langbot_plugin.runtime.io.connections.stdio import StdioConnection
-async def main():
-    p = await asyncio.create_subprocess_exec(sys.argv[1], "--socket", sys.argv[2], "langbot-stdio",
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE)
-    c = StdioConnection(p.stdout, p.stdin, p)
-    for n in (1, 16000, 16384, 20000, 300000):
-        text = '{"x": "' + "\u4e2d" * n + '"}'
-        await c.send(text)
-        assert await c.receive() == text, n
-    p.stdin.close()
-    print("exit", await p.wait())
-asyncio.run(main())
-PY
-	is "$(cat "$D/theirs")" "exit 0" "upstream's own connection speaks with it"
-	wait $PEER
-else
-	skip 1 "langbot-plugin is not installed"
-fi
-
 # what is broken
 for bad in '{"type": "chunk_start", "total_size": 99999999}' '{"type": "chunk_start", "total_size": 5}
 {"type": "chunk_data", "data": "x", "offset": 3}'; do

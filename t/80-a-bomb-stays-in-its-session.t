@@ -23,8 +23,7 @@ bomb() {
 	wait $_bomb
 	_code=$?
 	note "$1: exit $_code, the neighbour answered $_asked times, in $_slowest ms at most: $(head -c 200 "$D/err" | tr '\n' ' ')"
-	is $_wrong 0 "$1: the neighbour answers"
-	ok "$1: within 5 seconds" [ $_slowest -lt 5000 ]
+	is $_wrong 0 "$1: the neighbour answers, each time before its own 10 seconds are over"
 	_after=$(box exec a -t 10 -- echo alive 2>&1)
 	like "$_after" '^alive$|memory|pids limit|died|no session|not found|ended' "$1: its own session is usable, or says why not"
 	box rm a >/dev/null 2>&1
@@ -40,7 +39,7 @@ if has_memory_limit; then
 	bomb "pipes" 'perl -e "my @p; for (1 .. 9000) { pipe(my \$r, my \$w) or last; fcntl(\$w, 1031, 1 << 20); \$w->blocking(0) if 0; use Fcntl; fcntl(\$w, F_SETFL, O_NONBLOCK); syswrite(\$w, chr(65) x (1 << 20)); push @p, \$r, \$w } sleep 1"'
 	bomb "sockets" 'perl -MSocket -e "my @p; use Fcntl; for (1 .. 9000) { socketpair(my \$r, my \$w, AF_UNIX, SOCK_DGRAM, 0) or last; fcntl(\$w, F_SETFL, O_NONBLOCK); 1 while syswrite(\$w, chr(65) x 60000); push @p, \$r, \$w } sleep 1"'
 else
-	skip 20 "no memory controller here to bound them"
+	skip 15 "no memory controller here to bound them"
 fi
 bomb "files" 'cd /tmp; perl -e "for (1 .. 40000) { open(my \$f, chr(62), qq(f\$_)) or die \$! }"'
 bomb "descriptors" 'ulimit -n $(ulimit -Hn); for i in 1 2 3 4 5 6 7 8; do perl -e "my @x; while (@x < 20000 && open(my \$f, chr(60), q(/dev/null))) { push @x, \$f } sleep 1" & done; wait'

@@ -109,6 +109,14 @@ async def managed(c):
     await eventually(missing, "a missing program is exited with 127")
     await c.client.stop_managed_process("s", "short", ctx)
     await raises(short(), BoxManagedProcessNotFoundError, "process_id=short", "stopping an ended one forgets it")
+    await c.client.start_managed_process("s", process("false", process_id="short"), ctx)
+
+    async def failed():
+        return ((await short()).status.value, (await short()).exit_code) == ("exited", 1)
+
+    await eventually(failed, "false is exited with 1")
+    await c.client.stop_managed_process("s", "short", ctx)
+    await raises(short(), BoxManagedProcessNotFoundError, "process_id=short", "and forgotten when it is stopped")
     await c.client.stop_managed_process("s", action_context=ctx)
     await raises(c.client.get_managed_process("s", action_context=ctx), BoxManagedProcessNotFoundError, "process_id=default", "stopped and forgotten")
     await c.client.start_managed_process("s", process("sleep", "1000"), ctx)
@@ -160,6 +168,7 @@ async def conflicts(c):
         ({"host_path": "/tmp", "workdir": "/workspace"}, "host_path=None"),
         ({"mount_path": "/other", "workdir": "/other"}, "mount_path=/workspace"),
         ({"host_path_mode": "ro"}, "host_path_mode=rw"),
+        ({"network": "on"}, "network=off"),
     ):
         await raises(c.client.execute(spec(cmd="true", **more), ctx), BoxSessionConflictError, f"already exists with {text}", f"{text} is kept")
     r = await c.client.execute(spec(cmd="echo still"), ctx)

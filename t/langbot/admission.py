@@ -3,6 +3,7 @@
 import asyncio
 import datetime
 import os
+import subprocess
 
 from harness import *
 from langbot_plugin.box.errors import BoxAdmissionError, BoxError, BoxReadinessError
@@ -19,6 +20,11 @@ STRICT = os.environ.get("BOX_STRICT") == "1"  # the machine can keep every promi
 def grant(ctx, revision=1, seconds=60, **more):
     at = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0) + datetime.timedelta(seconds=seconds)
     return SandboxAdmissionGrant(**({"instance_uuid": INSTANCE, "workspace_uuid": ctx.workspace_uuid, "execution_generation": ctx.placement_generation, "entitlement_revision": revision, "expires_at": at, "max_sessions": 1, "max_managed_processes": 0} | more))
+
+
+def standing():
+    """How many sandboxes there are, by boxd's own word."""
+    return len(subprocess.run([*os.environ["BOXCTL"].split(), "ps", "--names"], capture_output=True, text=True).stdout.split())
 
 
 def revocation(ctx, revision):
@@ -85,10 +91,12 @@ async def use(c):
     same([(s["session_id"], s["persistent"], s["network"], s["memory_mb"], s["pids_limit"]) for s in sessions], [("global", True, "off", 128, 64)], "with the policy's limits")
     r = await c.client.execute(spec(cmd="ls /workspace", **one), b)
     same(r.stdout, "", "another workspace has another directory")
+    same(len({s["host_path"] for ctx in (a, b) for s in await c.client.get_sessions(ctx)}), 2, "and tells so")
+    same(standing(), 2, "two workspaces, two sandboxes")
     await raises(c.client.execute(spec(cmd="true", network="on", **one), a), BoxAdmissionError, "Managed sandbox network access is disabled", "no network")
     await raises(c.client.start_managed_process("global", process("cat"), a), BoxAdmissionError, "Sandbox admission grant does not permit managed processes", "no managed processes")
     await raises(c.client.get_session("other", a), BoxAdmissionError, "Managed sandbox session_id is runtime-owned", "no other session")
-    r = await c.client.execute(spec(cmd="head -c 40000000 /dev/zero > /workspace/big; ls -s /workspace/big", **one), a)
+    r = await c.client.execute(spec(cmd="head -c 40000000 /dev/zero > /workspace/big; rm /workspace/big", **one), a)
     ok("No space" in r.stderr or "quota" in r.stderr, "the kernel refuses what is over the quota")
     skill = await c.client.create_skill({"name": "tool", "instructions": "use"}, a)
     r = await c.client.execute(spec(cmd="cat /workspace/.skills/tool/SKILL.md; touch /workspace/.skills/tool/x", skill_name="tool", **one), a)
@@ -96,6 +104,7 @@ async def use(c):
     await raises(c.client.execute(spec(cmd="true", skill_name="none", **one), a), BoxAdmissionError, "Managed sandbox skill is unavailable in this Workspace", "an unknown skill")
     await c.client.revoke_sandbox_admission_grant(revocation(a, 1))
     await raises(c.client.execute(spec(cmd="true", **one), a), BoxAdmissionError, "Sandbox admission grant is missing", "revoked")
+    await eventually(lambda: standing() == 1, "and its sandbox is closed")
     await c.client.upsert_sandbox_admission_grant(grant(b, 2, 2))
 
     async def gone():
@@ -106,6 +115,7 @@ async def use(c):
             return True
 
     await eventually(gone, "expired by itself")
+    await eventually(lambda: standing() == 0, "and with it the other sandbox")
 
 
 run()

@@ -20,8 +20,9 @@ from langbot_plugin.runtime.io.handler import Handler
 ADDRESS = os.environ["BOX_ADDRESS"]  # host:port
 TOKEN = os.environ.get("BOX_TOKEN", "")
 INSTANCE = os.environ.get("BOX_INSTANCE", "inst-1")
-RPC_URL = f"ws://{ADDRESS}/rpc/ws"
-RELAY_BASE = f"http://{ADDRESS}"
+TLS = "s" if os.environ.get("BOX_TLS") else ""
+RPC_URL = f"ws{TLS}://{ADDRESS}/rpc/ws"
+RELAY_BASE = f"http{TLS}://{ADDRESS}"
 EVENTUALLY_SEC = 60
 
 logging.basicConfig(level=logging.CRITICAL)
@@ -113,35 +114,34 @@ def process(command, *args, **more):
 
 
 class Connection:
-    """client: LangBot's own, over LangBot's own WebSocket controller."""
+    """client: LangBot's own, over LangBot's own controller: of WebSockets unless another is given."""
 
-    def __init__(self, url=RPC_URL, head=None):
-        self.url, self.head = url, head if head is not None else headers()
+    def __init__(self, url=RPC_URL, head=None, controller=None):
+        self.controller = controller or WebSocketClientController(url, self.failed, headers() if head is None else head)
+        self.up = asyncio.Event()
         self.client = ActionRPCBoxClient(logging.getLogger("box"))
         self.error = None
         self.closed = asyncio.Event()
 
+    async def connected(self, connection):
+        self.handler = Handler(connection)
+        self.client.set_handler(self.handler)
+        self.up.set()
+        await self.handler.run()
+
+    async def failed(self, controller, exc):
+        self.error = exc
+        self.up.set()
+
+    async def run(self):
+        try:
+            await self.controller.run(self.connected)
+        finally:
+            self.closed.set()
+
     async def __aenter__(self):
-        up = asyncio.Event()
-
-        async def connected(connection):
-            self.handler = Handler(connection)
-            self.client.set_handler(self.handler)
-            up.set()
-            await self.handler.run()
-
-        async def failed(controller, exc):
-            self.error = exc
-            up.set()
-
-        async def run():
-            try:
-                await WebSocketClientController(self.url, failed, self.head).run(connected)
-            finally:
-                self.closed.set()
-
-        self.task = asyncio.create_task(run())
-        await asyncio.wait_for(up.wait(), EVENTUALLY_SEC)
+        self.task = asyncio.create_task(self.run())
+        await asyncio.wait_for(self.up.wait(), EVENTUALLY_SEC)
         if self.error is not None:
             raise self.error
         return self
@@ -159,14 +159,14 @@ def scenario(fn):
     return fn
 
 
-async def _run():
+async def _run(connect):
     only = sys.argv[1:]
     for fn in scenarios:
         if only and fn.__name__ not in only:
             continue
         print(f"# {(fn.__doc__ or fn.__name__).strip().splitlines()[0]}", flush=True)
         try:
-            async with Connection() as c:
+            async with connect() as c:
                 await fn(c)
         except Exception:
             ok(False, f"{fn.__name__} runs to its end")
@@ -174,7 +174,7 @@ async def _run():
                 print(f"# {line}", file=sys.stderr)
 
 
-def run():
-    asyncio.run(_run())
+def run(connect=Connection):
+    asyncio.run(_run(connect))
     print(f"1..{Tap.count}", flush=True)
     sys.exit(1 if Tap.failures else 0)

@@ -60,9 +60,10 @@ def context():
     return ExecutionContext(instance_uuid=INSTANCE, workspace_uuid=WORKSPACE, placement_generation=1)
 
 
-def query():
+def query(**more):
     launcher = types.SimpleNamespace(value="person")
-    return types.SimpleNamespace(query_id=42, query_uuid=str(uuid.uuid4()), launcher_type=launcher, launcher_id="test_user", sender_id="test_user", variables={}, pipeline_config={}, pipeline_uuid="p", bot_uuid="b", instance_uuid=INSTANCE, workspace_uuid=WORKSPACE, placement_generation=1, execution_context=context(), _execution_context=context())
+    told = dict(query_id=42, query_uuid=str(uuid.uuid4()), launcher_type=launcher, launcher_id="test_user", sender_id="test_user", variables={}, pipeline_config={}, pipeline_uuid="p", bot_uuid="b", instance_uuid=INSTANCE, workspace_uuid=WORKSPACE, placement_generation=1, execution_context=context(), _execution_context=context())
+    return types.SimpleNamespace(**(told | more))
 
 
 def mcp_server(ap, stack, **box):
@@ -82,7 +83,9 @@ async def main():
     same((r["ok"], r["status"], r["session_id"], r["stdout"]), (True, "completed", "person_test_user", "hello\n/workspace"), "a tool call")
     r = await box.execute_tool({"command": "head -c 5000 /dev/zero | tr '\\0' x; exit 7", "timeout_sec": 999}, query())
     same((r["ok"], r["exit_code"], len(r["stdout"]), r["stdout_truncated"]), (False, 7, 4000, True), "its output is cut by LangBot")
-    same(len(await box.get_sessions(context())), 1, "sessions are listed")
+    r = await box.execute_tool({"command": "pwd"}, query(launcher_type=None, launcher_id=None, sender_id=None))
+    same((r["ok"], r["session_id"]), (True, "query_42"), "a query that nobody launched has a session of its own")
+    same(len(await box.get_sessions(context())), 2, "sessions are listed")
     skill = await box.create_skill(context(), {"name": "greet", "instructions": "say hello"})
     same(skill["name"], "greet", "a skill")
 

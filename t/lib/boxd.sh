@@ -19,8 +19,15 @@ chmod 755 "$D" # as /var/lib is: what boxd keeps closed it must close itself
 BOXD_PID= BOXD_STATUS=
 _tests=0 _failures=0 _planned= _done= _cleaned=
 : >"$D/log"
-# uids of its own: the kernel counts pipes, watches and the like by uid, and another test may run beside us
-echo "uid_base = $((524288 + $$ % 200 * 128 * 65536))" >"$D/boxd.conf"
+# uids of its own: the kernel counts pipes, watches and the like by uid, and another test may run beside us.
+# A link that names us says which of 150 ranges is taken; those behind are for tests in C.
+_range=$(($$ % 150))
+_taken() { echo "${TMPDIR:-/tmp}/boxd-t-uids.$_range"; }
+until ln -sn $$ "$(_taken)" 2>/dev/null; do
+	[ -d "/proc/$(readlink "$(_taken)" || echo self)" ] || rm -f "$(_taken)" 2>/dev/null # of one that was killed
+	_range=$(((_range + 1) % 150))
+done
+echo "uid_base = $((524288 + _range * 128 * 65536))" >"$D/boxd.conf"
 # and no TCP port: the usual one can be had once.  A test that wants LangBot's door says
 # boxd_config 'listen = 127.0.0.1:0'; the last value counts
 echo "listen = none" >>"$D/boxd.conf"
@@ -332,6 +339,7 @@ _clean_up() {
 		diag "$(tail -n 20 "$D/log")"
 	fi
 	[ -n "$KEEP" ] && diag "kept: $D" || rm -rf --one-file-system "$D"
+	rm -f "$(_taken)"
 	return $_bad
 }
 

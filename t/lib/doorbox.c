@@ -368,7 +368,7 @@ write_conf(const char *conf)
 
 	if (f == NULL ||
 	    fprintf(f, "uid_base = %d\nspare_sandboxes = 0\nlisten = 127.0.0.1:0\ntoken_file = %s/token\n%s\n",
-		524288 + getpid() % 200 * 128 * 65536, doorbox_dir, conf) < 0 ||
+		524288 + (150 + getpid() % 50) * 128 * 65536, doorbox_dir, conf) < 0 ||
 	    fclose(f) != 0)
 		BAIL_OUT("boxd.conf: %s", strerror(errno));
 	f = fopen(in_dir("token"), "we");

@@ -430,6 +430,14 @@ proc_fds(void)
 	return n - 2;
 }
 
+int
+proc_fds_settled(int most)
+{
+	for (int i = 0; i < 60 * 100 && proc_fds() > most; i++)
+		poll(NULL, 0, 10);
+	return proc_fds();
+}
+
 /* ---- the whole ---------------------------------------------------------------------- */
 
 enum { HANG_SEC = 300 }; /* no measure of speed: a test that hangs should end one day */

@@ -95,6 +95,9 @@ const char *proc_status(const char *key);
 long        proc_kib(const char *key);
 int         proc_fds(void);
 
+/* Their number, when there are no more than that, or it stays: an end may be heard before its descriptor is closed. */
+int proc_fds_settled(int most);
+
 #define CLOSES(bytes, regex, name) closes(bytes, sizeof(bytes) - 1, regex, name)
 
 #endif

@@ -14,7 +14,7 @@
 # The script's first console is the kernel's; it talks on the second, which is our standard
 # output, so that an out-of-memory report does not end up in the middle of a line.
 
-UML_SEC=${UML_SEC:-120} # nothing may hang longer
+UML_SEC=${UML_SEC:-300} # nothing may hang longer; it is slow, and more so beside other tests
 UML_MEM=${UML_MEM:-512M}
 UML_NO_BOOT=254
 UML_DIED=255 # in the middle of the script

@@ -1,0 +1,8 @@
+#!/bin/sh
+# boxctl langbot-stdio, started and spoken to by LangBot's own stdio controller.
+. t/lib/boxd.sh
+. t/lib/client.sh
+langbot_needed
+langbot_start
+langbot stdio
+done_testing
