@@ -72,26 +72,13 @@ is_empty(const struct msg_context *c)
 	return *c->instance == '\0' && *c->workspace == '\0' && c->generation == 0;
 }
 
-/* Clients of before there were contexts share one workspace. */
-static void
-use_legacy_context(struct action *a)
-{
-	const char *pinned = door_instance(a->langbot->house->door);
-
-	a->context = (struct msg_context){
-		.instance = *pinned != '\0' ? pinned : "legacy",
-		.workspace = "default",
-		.generation = 1,
-	};
-}
-
 static int
 check_context(struct action *a, bool needed, struct err *e)
 {
 	const char *pinned = door_instance(a->langbot->house->door);
 
 	if (is_empty(&a->context) && a->langbot->house->config->legacy_clients)
-		use_legacy_context(a);
+		door_legacy_context(a->langbot->house->door, &a->context);
 	if (is_empty(&a->context) && !needed)
 		return 0;
 	if (is_empty(&a->context))

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "json.h"
-#include "pytext.h"
+#include "pynum.h"
 #include "utf8.h"
 
 /* Nothing before it: the text begins, or an array, a map, a value after its key. */

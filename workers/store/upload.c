@@ -65,7 +65,7 @@ put_safe(struct buf *out, struct span s)
 	for (size_t i = 0; i < s.n;) {
 		size_t n = text_char((struct span){ s.p + i, s.n - i }, &c);
 
-		if (text_is_alnum(c) || c == '_')
+		if (py_is_alnum(c) || c == '_')
 			buf_append(&safe, s.p + i, n);
 		else
 			buf_append(&safe, "-", 1);
