@@ -90,7 +90,7 @@ spec_compare(const char *logical, const struct msg_spec *have, const struct msg_
  * Relative roots mean LangBot's working directory.  Unless somebody has told us which that is we cannot know what
  * LangBot's own paths are below; the rules for every session hold all the same.
  */
-bool
+static bool
 roots_in_force(const struct langbot *l)
 {
 	const struct msg_box_local *local = &l->init.local;

@@ -115,7 +115,7 @@ json_f64(struct buf *b, double v)
 	py_float(b, v);
 }
 
-void
+static void
 json_bool(struct buf *b, bool v)
 {
 	buf_append(b, v ? "true" : "false", v ? 4 : 5);

@@ -80,8 +80,9 @@ put_safe(struct buf *out, struct span s)
 	buf_clear(&safe);
 }
 
-int
-upload_target(const char *filename, const char *source_path, const char *suffix, char out[LIM_PATH + 1], struct err *e)
+/* The directory a skill is installed into, without what is in front. */
+static int
+directory_name(const char *filename, const char *source_path, const char *suffix, char out[LIM_PATH + 1], struct err *e)
 {
 	struct span given = text_strip(span_of(filename));
 	const char *slash = strrchr(source_path, '/'), *leaf = slash != NULL ? slash + 1 : source_path;
@@ -197,7 +198,7 @@ set_target(struct upload *u, struct skill *s, struct err *e)
 {
 	char name[LIM_PATH + 1];
 
-	if (upload_target(u->ask->filename, s->where, u->ask->suffix, name, e) == -1)
+	if (directory_name(u->ask->filename, s->where, u->ask->suffix, name, e) == -1)
 		return -1;
 	free(s->package_root);
 	s->source_path = strdup(s->where);
