@@ -339,7 +339,7 @@ choose(struct upload *u, const struct msg_skill_install *m, struct choice *c, st
 	/* blank, or nothing but slashes: that is not the root of the archive, but not given */
 	bool named = m->source_path[strspn(m->source_path, " \t\r\n/\\")] != '\0';
 
-	*c = (struct choice){ .v = calloc(u->skills.n + 1, sizeof(*c->v)) };
+	*c = (struct choice){ .v = calloc(u->skills.n + 1, sizeof(struct skill *)) };
 	if (c->v == NULL)
 		return err_set(e, E_SYS, "no memory");
 	for (size_t i = 0; i < m->source_paths.n; i++)
@@ -441,7 +441,7 @@ static int
 tell_one(const struct upload *u, const struct skill *s, struct skill *out, struct err *e)
 {
 	struct found found = { .path = strdup(target_name(s)), .entry = s->entry };
-	struct skill own;
+	struct skill own = { 0 };
 	int          r = found.path == NULL ? err_set(e, E_SYS, "no memory")
 					    : skill_load(&own, u->scope->root, u->scope->path, &found, e);
 
