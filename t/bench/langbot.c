@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../../boxctl/ws_client.h"
+#include "bounds.h"
 #include "clock.h"
 
 #define CONTEXT \
