@@ -34,7 +34,7 @@ lax_number(int64_t v)
 	return (struct lax){ .kind = LAX_INT, .number = v };
 }
 
-/* -1: E_INVALID, "Input should be a valid integer, ...". */
+/* -1: E_INVALID, "Input should be a valid integer, ...".  One too large is the largest, or smallest, there is. */
 int lax_int(const struct lax *, int64_t *, struct err *);
 int lax_float(const struct lax *, double *, struct err *);
 int lax_bool(const struct lax *, bool *, struct err *);

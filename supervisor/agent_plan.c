@@ -4,12 +4,12 @@
  */
 #include "agent_plan.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "path.h"
+#include "pystr.h"
 #include "tenancy.h"
 
 enum { MEMORY_LEAST_MB = 32, WORKSPACE_MOST = LIM_PATH - 64 /* as config.def has it */ };
@@ -95,13 +95,9 @@ refuse(struct err *e, const char *text)
 static void
 strip(const char *text, char out[LIM_PATH + 1])
 {
-	size_t n;
+	size_t n = strlen(text);
 
-	while (isspace((unsigned char)*text))
-		text++;
-	n = strlen(text);
-	while (n > 0 && isspace((unsigned char)text[n - 1]))
-		n--;
+	text = py_strip(text, &n);
 	snprintf(out, LIM_PATH + 1, "%.*s", (int)n, text);
 }
 
@@ -336,14 +332,6 @@ bound_host_path(struct agent_plan *p, const struct agent_rules *rules, const str
 	return 0;
 }
 
-static bool
-is_blank(const char *s)
-{
-	while (isspace((unsigned char)*s))
-		s++;
-	return *s == '\0';
-}
-
 int
 agent_plan(struct agent_plan *p, const struct agent_rules *rules, const struct msg_agent_exec *x, struct err *e)
 {
@@ -358,5 +346,5 @@ agent_plan(struct agent_plan *p, const struct agent_rules *rules, const struct m
 		return -1;
 	if (choose_session(p, c, x, e) == -1)
 		return -1;
-	return is_blank(x->command) ? err_set(e, E_INVALID, "cmd must not be empty") : 0;
+	return py_is_blank(x->command, strlen(x->command)) ? err_set(e, E_INVALID, "cmd must not be empty") : 0;
 }

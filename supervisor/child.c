@@ -156,13 +156,6 @@ child_spawn(
 	return c;
 }
 
-void
-child_give(struct child *c, const struct child_ops *ops, void *arg)
-{
-	c->ops = ops;
-	c->arg = arg;
-}
-
 struct link *
 child_link(struct child *c)
 {

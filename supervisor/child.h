@@ -22,9 +22,6 @@ struct child_ops {
 struct child *child_spawn(
     struct ev_loop *, const char *program, unsigned from, const struct child_ops *, void *arg, struct err *);
 
-/* Another owner from now on. */
-void child_give(struct child *, const struct child_ops *, void *arg);
-
 struct link *child_link(struct child *);
 pid_t        child_pid(const struct child *);
 

@@ -1,7 +1,8 @@
 #include "exec_notice.h"
 
-#include <ctype.h>
 #include <stdio.h>
+
+#include "pystr.h"
 
 int64_t
 exec_exit_code(const struct msg_exec_result *x)
@@ -15,12 +16,7 @@ exec_exit_code(const struct msg_exec_result *x)
 static bool
 is_blank(const struct blob *b)
 {
-	const char *p = b->data;
-
-	for (size_t i = 0; p != NULL && i < b->len; i++)
-		if (!isspace((unsigned char)p[i]))
-			return false;
-	return p != NULL || b->len == 0;
+	return b->data != NULL ? py_is_blank(b->data, b->len) : b->len == 0;
 }
 
 void

@@ -109,9 +109,6 @@ struct session *action_session(const struct action *, struct err *);
 
 /* ---- langbot_sweep.c ---- */
 
-/* End all sessions of LangBot's that want() says; fn when the last is gone, perhaps at once. */
-void langbot_sweep(
-    struct langbot *, bool (*want)(const char *name, const void *), const void *, void (*fn)(void *), void *arg);
 void sweeps_close(struct langbot *);
 
 /* Then go on. */
@@ -142,8 +139,7 @@ int spec_compare(const char *logical, const struct msg_spec *have, const struct 
 void spec_adopt(struct msg_spec *, const struct msg_spec *have);
 
 /* Are its host paths under the roots that LangBot configured? */
-int  spec_check_roots(const struct langbot *, const struct msg_spec *, struct err *);
-bool roots_in_force(const struct langbot *);
+int spec_check_roots(const struct langbot *, const struct msg_spec *, struct err *);
 
 /* Of a host_path that lies below the default workspace, the part below; else NULL. */
 const char *spec_below_workspace(const struct langbot *, const struct msg_spec *);
@@ -164,8 +160,7 @@ void on_box_backend_info(struct action *);
 
 /* ---- langbot_process.c ---- */
 
-struct msg_box_process box_process(const char *logical, const struct msg_process_info *);
-void                   processes_free(struct processes *);
+void processes_free(struct processes *);
 
 void on_box_process_start(struct action *);
 void on_box_process_get(struct action *);

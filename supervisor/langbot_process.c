@@ -15,7 +15,7 @@ exit_code(const struct msg_process_info *i)
 	return i->signal != 0 ? -(int64_t)i->signal : -1;
 }
 
-struct msg_box_process
+static struct msg_box_process
 box_process(const char *logical, const struct msg_process_info *i)
 {
 	struct msg_box_process p = { .session_id = logical, .info = *i, .exit_code = exit_code(i) };

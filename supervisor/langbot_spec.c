@@ -5,6 +5,8 @@
 
 #include "langbot_impl.h"
 #include "path.h"
+#include "policy.h"
+#include "pynum.h"
 
 void
 spec_from_box(struct msg_spec *s, const struct msg_box_spec *b)
@@ -35,45 +37,22 @@ spec_adopt(struct msg_spec *s, const struct msg_spec *have)
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-/* As repr() has it: the fewest digits that are the same number, and always a point. */
-static void
-float_text(double v, char *out, size_t size)
-{
-	for (int digits = 1; digits <= 17; digits++) {
-		snprintf(out, size, "%.*g", digits, v);
-		if (strtod(out, NULL) == v)
-			break;
-	}
-	if (strpbrk(out, ".en") == NULL)
-		strncat(out, ".0", size - strlen(out) - 1);
-}
-
 /* As Python prints it. */
 static void
 value_text(const struct field *f, const void *at, char *out, size_t size)
 {
-	const char *text;
-	int         v;
+	struct buf text = { 0 };
 
-	switch (f->kind) {
-	case K_U64:
-		snprintf(out, size, "%lu", *(const uint64_t *)at);
-		break;
-	case K_F64:
-		float_text(*(const double *)at, out, size);
-		break;
-	case K_BOOL:
+	if (f->kind == K_F64) {
+		py_float(&text, *(const double *)at);
+		snprintf(out, size, "%.*s", (int)text.len, text.failed ? "" : text.data);
+		buf_clear(&text);
+	} else if (f->kind == K_BOOL)
 		snprintf(out, size, "%s", *(const bool *)at ? "True" : "False");
-		break;
-	case K_ENUM:
-		memcpy(&v, at, sizeof(v));
-		snprintf(out, size, "%s", f->names[v]);
-		break;
-	default:
-		text = *(const char *const *)at;
-		snprintf(out, size, "%s", *text == '\0' && strcmp(f->name, "host_path") == 0 ? "None" : text);
-		break;
-	}
+	else if (strcmp(f->name, "host_path") == 0 && **(const char *const *)at == '\0')
+		snprintf(out, size, "None");
+	else
+		policy_value_text(f, at, out, size);
 }
 
 /* The rest of the table is not LangBot's. */
@@ -111,7 +90,7 @@ spec_compare(const char *logical, const struct msg_spec *have, const struct msg_
  * Relative roots mean LangBot's working directory.  Unless somebody has told us which that is we cannot know what
  * LangBot's own paths are below; the rules for every session hold all the same.
  */
-bool
+static bool
 roots_in_force(const struct langbot *l)
 {
 	const struct msg_box_local *local = &l->init.local;

@@ -58,9 +58,9 @@ collect(struct session *s, void *arg)
 	return true;
 }
 
-void
-langbot_sweep(
-    struct langbot *l, bool (*want)(const char *, const void *), const void *want_arg, void (*fn)(void *), void *arg)
+/* End all sessions of LangBot's that want() says; fn when the last is gone, perhaps at once. */
+static void
+sweep(struct langbot *l, bool (*want)(const char *, const void *), const void *want_arg, void (*fn)(void *), void *arg)
 {
 	struct names names = { .want = want, .arg = want_arg };
 	struct err   e;
@@ -105,7 +105,7 @@ sweep_and_go_on(struct action *a, bool (*want)(const char *, const void *), cons
 	struct langbot *l = a->langbot;
 	struct call    *c = action_wait(a, fn);
 
-	langbot_sweep(l, want, arg, call_over, c);
+	sweep(l, want, arg, call_over, c);
 	call_passed(c);
 }
 
@@ -151,7 +151,7 @@ langbot_drop_sessions(struct langbot *l, const struct msg_context *c, const char
 {
 	struct but b = { .context = c, .keep = keep };
 
-	langbot_sweep(l, is_to_be_dropped, &b, fn, arg);
+	sweep(l, is_to_be_dropped, &b, fn, arg);
 }
 
 /* ---- box_shutdown ----------------------------------------------------------------------------- */
@@ -187,5 +187,5 @@ on_box_shutdown(struct action *a)
 
 	log_info("LangBot shuts its sessions down");
 	l->shutting_down++;
-	langbot_sweep(l, is_any, NULL, on_all_gone, l);
+	sweep(l, is_any, NULL, on_all_gone, l);
 }

@@ -368,6 +368,27 @@ fail(const struct err *e, int status)
 	return status;
 }
 
+enum { GO_ON = -1 };
+
+/* GO_ON, or what to exit with. */
+static int
+read_config(struct config *config, const struct options *o, struct door_start *door)
+{
+	struct err e = { 0 };
+	int        status = GO_ON;
+
+	/* the door before all that starts a process: it takes the token out of the environment */
+	if (load_config(config, o, &e) == -1 || door_prepare(door, config, &e) == -1 ||
+	    check_policy(config, &e) == -1) {
+		fprintf(stderr, "boxd: %s\n", e.text);
+		status = EXIT_CONFIG;
+	} else if (o->check)
+		status = puts("boxd: the configuration is good") < 0;
+	if (status != GO_ON)
+		door_start_clear(door);
+	return status;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -384,17 +405,9 @@ main(int argc, char **argv)
 	parse_options(argc, argv, &o);
 	if (sodium_init() == -1)
 		return fail(&(struct err){ .text = "libsodium does not start" }, 1);
-	/* the door before all that starts a process: it takes the token out of the environment */
-	if (load_config(&config, &o, &e) == -1 || door_prepare(&door, &config, &e) == -1 ||
-	    check_policy(&config, &e) == -1) {
-		fprintf(stderr, "boxd: %s\n", e.text);
-		door_start_clear(&door);
-		return EXIT_CONFIG;
-	}
-	if (o.check) {
-		door_start_clear(&door);
-		return puts("boxd: the configuration is good") < 0;
-	}
+	int told = read_config(&config, &o, &door);
+	if (told != GO_ON)
+		return told;
 	log_init("boxd", config.log_level);
 	signal(SIGPIPE, SIG_IGN);
 	umask(022);

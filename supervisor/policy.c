@@ -114,8 +114,8 @@ strs_text(const struct strs *s, char *out, size_t size)
 		n += (size_t)snprintf(out + n, size - n, "%s%s", i > 0 ? "," : "", s->v[i]);
 }
 
-static void
-value_text(const struct field *f, const void *at, char *out, size_t size)
+void
+policy_value_text(const struct field *f, const void *at, char *out, size_t size)
 {
 	int v;
 
@@ -162,8 +162,8 @@ policy_compare(const char *name, const struct msg_spec *have, const struct msg_s
 
 		if (f->kind == K_LIST)
 			continue; /* extra_mounts: no conflict, the session is made anew */
-		value_text(f, (const char *)have + f->offset, h, sizeof(h));
-		value_text(f, (const char *)want + f->offset, w, sizeof(w));
+		policy_value_text(f, (const char *)have + f->offset, h, sizeof(h));
+		policy_value_text(f, (const char *)want + f->offset, w, sizeof(w));
 		bool same = f->kind == K_STRS ? same_strs((const struct strs *)((const char *)have + f->offset),
 						    (const struct strs *)((const char *)want + f->offset))
 					      : strcmp(h, w) == 0;

@@ -19,6 +19,9 @@ enum backend policy_backend(const struct msg_spec *, const struct config *);
 uint64_t policy_tmp_mb(const struct msg_spec *, const struct config *);
 uint64_t policy_overlay_mb(const struct msg_spec *, const struct config *);
 
+/* A field of a spec for a person; a list of names with commas between. */
+void policy_value_text(const struct field *, const void *at, char *out, size_t size);
+
 /* The first field that differs, told as a conflict; 0 when there is none. */
 int policy_compare(const char *name, const struct msg_spec *have, const struct msg_spec *want, struct err *);
 

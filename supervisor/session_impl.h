@@ -68,15 +68,9 @@ int session_start_worker(struct session *, enum work, struct err *);
 /* From the loop, so that whoever made the session can seat it in the registry first. */
 void session_start_soon(struct session *);
 
-/* Whoever waits for it to work is told why; then it is closed. */
-void session_fail(struct session *, const struct err *);
-
 void session_remove_dir(const struct session *);
 
 /* How long its worker shall know ended processes, and how many of them. */
 void session_retention(const struct session *, uint64_t *sec, uint64_t *count);
-
-/* So many of its managed processes live now. */
-void session_set_processes(struct session *, uint64_t live);
 
 #endif

@@ -255,6 +255,14 @@ create_anew(struct house *h, struct request *r)
 	msg_clear(&m);
 }
 
+/* So many of its managed processes live now. */
+static void
+set_processes(struct session *s, uint64_t live)
+{
+	s->house->processes += live - s->processes;
+	s->processes = live;
+}
+
 /*
  * Nothing of it is left, or nothing more can be done: go, and tell those who wait.  In this order, for who is told may
  * ask for a session of that name at once.
@@ -270,7 +278,7 @@ finish(struct session *s, uint64_t killed)
 
 	snprintf(name, sizeof(name), "%s", s->name);
 	session_remove_dir(s);
-	session_set_processes(s, 0);
+	set_processes(s, 0);
 	log_at(s->spare ? LOG_DEBUG : LOG_INFO, "session=%lu name=%s gone killed=%lu reason=\"%s\"", s->id, s->name,
 	    killed, s->why);
 	TAILQ_CONCAT(&left, &s->pending, next);
@@ -296,8 +304,9 @@ fail_work(struct session *s, const struct err *why)
 	requests_fail_forwarded(&s->pending, s->house->gateway, why);
 }
 
-void
-session_fail(struct session *s, const struct err *why)
+/* Whoever waits for it to work is told why; then it is closed. */
+static void
+fail(struct session *s, const struct err *why)
 {
 	struct err e = { 0 };
 
@@ -321,7 +330,7 @@ session_close(struct session *s, const char *why)
 	struct err e;
 
 	err_set(&e, s->house->stopping ? E_SHUTDOWN : E_STATE, "session %s is closed: %s", s->name, why);
-	session_fail(s, &e);
+	fail(s, &e);
 }
 
 static void
@@ -342,7 +351,7 @@ start_again_later(struct session *s)
 	} else if (delay < 0) {
 		err_set(&e, E_CRASH, "session %s failed: its worker crashed %u times within %.0f s", s->name,
 		    s->restart.recent, policy.window_sec);
-		session_fail(s, &e);
+		fail(s, &e);
 	} else {
 		ev_timer_set(&s->again, delay, 0.);
 		ev_timer_start(s->house->loop, &s->again);
@@ -420,7 +429,7 @@ on_worker_ready(struct session *s, struct msg *m)
 	session_count_walls(s);
 	s->paused = ready->paused || requests_count(&s->pending, MSG_PAUSE) > 0;
 	if (s->state == STATE_STARTING && check_required(s, &e) == -1) {
-		session_fail(s, &e);
+		fail(s, &e);
 		return;
 	}
 	become_ready(s, s->state == STATE_STARTING ? "ready" : "attached");
@@ -435,7 +444,7 @@ on_worker_failed(struct session *s, struct msg *m)
 
 	log_at(code == E_INVALID ? LOG_INFO : LOG_ERROR, "session=%lu name=%s failed: %s", s->id, s->name, f->reason);
 	err_set(&e, code == E__COUNT ? E_CRASH : code, "session %s failed: %s", s->name, f->reason);
-	session_fail(s, &e);
+	fail(s, &e);
 }
 
 static void
@@ -451,17 +460,10 @@ on_output(struct session *s, struct msg *m)
 	gateway_notice(s->house->gateway, MSG_OUTPUT, r->conn, &o);
 }
 
-void
-session_set_processes(struct session *s, uint64_t live)
-{
-	s->house->processes += live - s->processes;
-	s->processes = live;
-}
-
 static void
 on_process_count(struct session *s, struct msg *m)
 {
-	session_set_processes(s, ((const struct msg_process_count *)m->body)->live);
+	set_processes(s, ((const struct msg_process_count *)m->body)->live);
 	session_touch(s);
 }
 
@@ -551,9 +553,9 @@ on_claimed(struct session *s, const struct msg *m)
 
 	s->claim_id = 0;
 	if (m->failed)
-		session_fail(s, &m->error);
+		fail(s, &m->error);
 	else if (check_required(s, &e) == -1)
-		session_fail(s, &e);
+		fail(s, &e);
 	else
 		become_ready(s, "claimed");
 }
@@ -627,7 +629,7 @@ on_worker_gone(void *arg, int status)
 	if (s->state == STATE_STARTING || (s->spare && s->state == STATE_READY)) {
 		err_set(
 		    &e, E_CRASH, "the session's worker died (%s) before the sandbox was ready", child_status(status));
-		session_fail(s, &e);
+		fail(s, &e);
 		return;
 	}
 	err_set(&e, E_CRASH, "the session's worker died under the request; it may have been done or not");

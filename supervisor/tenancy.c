@@ -15,6 +15,7 @@
 #include "dirs.h"
 #include "journal.h"
 #include "log.h"
+#include "pystr.h"
 
 struct fence {
 	char     ns[NAMESPACE_LEN + 1];
@@ -70,36 +71,6 @@ prefix_of(const struct msg_context *c, char prefix[LIM_NAME + 1])
 	return (size_t)snprintf(prefix, LIM_NAME + 1, "%s-g%" PRIu64 "-", ns, c->generation);
 }
 
-/* What Python's str.strip takes off; *n becomes the length of one. */
-static bool
-is_space(const char *p, size_t *n)
-{
-	/* U+0085 U+00A0 U+1680 U+2000..U+200A U+2028 U+2029 U+202F U+205F U+3000 */
-	static const char *const wide[] = { "\xc2\x85", "\u00a0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003",
-		"\u2004", "\u2005", "\u2006", "\u2007", "\u2008", "\u2009", "\u200a", "\u2028", "\u2029", "\u202f",
-		"\u205f", "\u3000" };
-
-	*n = 1;
-	if ((*p >= '\t' && *p <= '\r') || (*p >= 0x1c && *p <= ' '))
-		return true;
-	for (size_t i = 0; i < sizeof(wide) / sizeof(*wide); i++) {
-		*n = strlen(wide[i]);
-		if (strncmp(p, wide[i], *n) == 0)
-			return true;
-	}
-	return false;
-}
-
-static bool
-is_blank(const char *text)
-{
-	size_t n;
-
-	while (*text != '\0' && is_space(text, &n))
-		text += n;
-	return *text == '\0';
-}
-
 static bool
 is_safe(char c)
 {
@@ -130,7 +101,7 @@ make_safe(const char *logical, char *out, size_t size)
 int
 tenancy_physical(const struct msg_context *c, const char *logical, char name[LIM_NAME + 1], struct err *e)
 {
-	if (is_blank(logical))
+	if (py_is_blank(logical, strlen(logical)))
 		return err_set(e, E_VALUE, "Box session_id must not be empty");
 	size_t  prefix = prefix_of(c, name);
 	ssize_t n = make_safe(logical, name + prefix, LIM_NAME + 1 - prefix);

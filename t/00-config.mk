@@ -1,1 +1,1 @@
-00-config_EXTRA := supervisor/config supervisor/listen
+00-config_EXTRA := supervisor/config supervisor/profile supervisor/template supervisor/listen

@@ -47,9 +47,8 @@ ints(void)
 		{ TEXT("_1"), "unable to parse" }, { TEXT("1_"), "unable to parse" },
 		{ TEXT("1__0"), "unable to parse" }, { TEXT("1."), "unable to parse" },
 		{ TEXT("+"), "unable to parse" }, { TEXT("\xd9\xa3"), "unable to parse" },
-		{ REAL(30.5), "got a number with a fractional part$" },
-		{ REAL(1e20), "^Input should be a valid integer$" }, { REAL(NAN), "finite number$" },
-		{ { .kind = LAX_NONE }, "^Input should be a valid integer$" } };
+		{ REAL(30.5), "got a number with a fractional part$" }, { REAL(1e20), "exceeded maximum size$" },
+		{ REAL(NAN), "finite number$" }, { { .kind = LAX_NONE }, "^Input should be a valid integer$" } };
 	struct err e;
 	int64_t    v;
 
@@ -91,7 +90,7 @@ bools(void)
 {
 	static const char *const yes[] = { "true", "T", "Yes", "y", "ON", "1" }, *const no[] = { "false", "F", "No",
 		"n", "OFF", "0" };
-	static const struct lax bad[] = { WHOLE(2), REAL(0.5), TEXT(""), TEXT(" true "), TEXT("maybe"), WHOLE(-1) };
+	static const struct lax bad[] = { WHOLE(2), REAL(2.0), TEXT(""), TEXT(" true "), TEXT("maybe"), WHOLE(-1) };
 	struct err              e;
 	bool                    v;
 
@@ -106,6 +105,8 @@ bools(void)
 		ok(lax_bool(&bad[i], &v, &e) == -1, "'%s' is neither", shown(&bad[i]));
 		is(e.text, "Input should be a valid boolean, unable to interpret input", "and it says so");
 	}
+	ok(lax_bool(&(struct lax)REAL(0.5), &v, &e) == -1, "a half is neither");
+	is(e.text, "Input should be a valid boolean", "and not even a number that could be");
 }
 
 int

@@ -1,1 +1,1 @@
-00-policy_EXTRA := supervisor/policy supervisor/mountspec supervisor/config supervisor/listen
+00-policy_EXTRA := supervisor/policy supervisor/mountspec supervisor/config supervisor/profile supervisor/template supervisor/listen

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "tap.h"
-#include "template.h"
+#include "supervisor/template.h"
 
 static const struct template_values nobody = { "", "", "", "", "" };
 static const struct template_values query = { .query_id = "q7", "", "", "", "" };

@@ -90,7 +90,7 @@ open_handle(const char *path, enum file_access access, uint64_t mode)
 
 	if (*filebox_call(&box, MSG_FILE_OPEN, &ask) != '\0')
 		return 0;
-	return ((const struct msg_file_handle *)box.reply.body)->handle;
+	return ((const struct msg_file_handle *)box.work.reply.body)->handle;
 }
 
 static const char *
@@ -150,7 +150,7 @@ whole_files(void)
 	is(write_at(h, LIM_FILE_CHUNK, big, LIM_FILE_CHUNK), "", "a whole chunk, behind a hole");
 	is(end_handle(h, true), "", "committed");
 	h = open_handle("big", FILE_ACCESS_READ, 0);
-	const struct msg_file_handle *opened = box.reply.body;
+	const struct msg_file_handle *opened = box.work.reply.body;
 	cmp_ok(opened->file.size_bytes, "==", 2 * LIM_FILE_CHUNK, "opening tells its size");
 	struct msg_file_read r = {
 		.session = "s", .handle = h, .offset = LIM_FILE_CHUNK, .size_bytes = LIM_FILE_CHUNK
@@ -158,7 +158,7 @@ whole_files(void)
 	struct buf got = { 0 };
 	struct err e;
 	is(filebox_call(&box, MSG_FILE_READ, &r), "", "it is read");
-	const struct msg_file_data *d = box.reply.body;
+	const struct msg_file_data *d = box.work.reply.body;
 	blob_read(&d->data, &got, &e);
 	ok(d->end && got.len == LIM_FILE_CHUNK && memcmp(got.data, big, got.len) == 0,
 	    "byte for byte, and its end is told");
@@ -166,7 +166,7 @@ whole_files(void)
 	like(filebox_call(&box, MSG_FILE_READ, &r), "invalid: file_read.offset", "behind every end");
 	r.offset = 100 * MIB;
 	is(filebox_call(&box, MSG_FILE_READ, &r), "", "behind its end there is");
-	ok(((const struct msg_file_data *)box.reply.body)->data.len == 0, "nothing");
+	ok(((const struct msg_file_data *)box.work.reply.body)->data.len == 0, "nothing");
 	like(write_at(h, 0, "x", 1), "state: handle .* is open for reading", "a reader is not written to");
 	like(end_handle(h, true), "state: ", "nor committed");
 	is(end_handle(h, false), "", "but closed");
@@ -215,7 +215,7 @@ directories(void)
 	char absolute[128];
 	snprintf(absolute, sizeof(absolute), "%s/x/y/z/file", ws);
 	is(filebox_stat(&box, absolute), "", "the workspace's own path is understood");
-	is(((const struct msg_file_info *)box.reply.body)->name, absolute, "and told as it was asked for");
+	is(((const struct msg_file_info *)box.work.reply.body)->name, absolute, "and told as it was asked for");
 	like(filebox_remove(&box, "x", false), "state: x is not empty; recursive",
 	    "a full directory is not removed unasked");
 	is(filebox_remove(&box, "x", true), "", "but when asked");
@@ -225,7 +225,7 @@ directories(void)
 	like(filebox_remove(&box, ".", true), "invalid: path: the workspace itself is not removed",
 	    "the workspace stays");
 	is(filebox_stat(&box, "."), "", "it can be looked at");
-	cmp_ok(((const struct msg_file_info *)box.reply.body)->kind, "==", FILE_KIND_DIR, "and is a directory");
+	cmp_ok(((const struct msg_file_info *)box.work.reply.body)->kind, "==", FILE_KIND_DIR, "and is a directory");
 	like(filebox_put(&box, ".", "x"), "invalid: path: this is the workspace itself", "and no file");
 }
 
@@ -239,7 +239,7 @@ no_symlink(void)
 
 	is(filebox_call(&box, MSG_FILE_SYMLINK, &l), "", "a symlink can be made");
 	is(filebox_stat(&box, "link"), "", "and looked at");
-	const struct msg_file_info *info = box.reply.body;
+	const struct msg_file_info *info = box.work.reply.body;
 	ok(info->kind == FILE_KIND_LINK && strcmp(info->target, outside) == 0, "itself, and where it leads");
 	like(filebox_get(&box, "link/secret"), "invalid: link is a symlink, and none is followed",
 	    "nobody reads through it");
@@ -253,7 +253,7 @@ no_symlink(void)
 	l.target = "elsewhere";
 	is(filebox_call(&box, MSG_FILE_SYMLINK, &l), "", "a symlink can be changed");
 	filebox_stat(&box, "link");
-	is(((const struct msg_file_info *)box.reply.body)->target, "elsewhere", "to lead elsewhere");
+	is(((const struct msg_file_info *)box.work.reply.body)->target, "elsewhere", "to lead elsewhere");
 	l.path = "f";
 	like(filebox_call(&box, MSG_FILE_SYMLINK, &l), "state: f is there already", "a file does not become one");
 
@@ -297,7 +297,8 @@ no_device(void)
 	is(filebox_remove(&box, "device", false), "", "but removed");
 	end_skip;
 	is(filebox_stat(&box, "fifo"), "", "a FIFO can be looked at");
-	cmp_ok(((const struct msg_file_info *)box.reply.body)->kind, "==", FILE_KIND_OTHER, "and is something else");
+	cmp_ok(
+	    ((const struct msg_file_info *)box.work.reply.body)->kind, "==", FILE_KIND_OTHER, "and is something else");
 	is(filebox_remove(&box, "fifo", false), "", "and removed");
 	is(filebox_remove(&box, "socket", true), "", "as is a socket");
 	/* a lease would make open wait for its holder */
@@ -322,7 +323,7 @@ no_way_out(void)
 		like(filebox_remove(&box, paths[i], true), "invalid: path: ", "%s is not removed", paths[i]);
 	}
 	cmp_ok(open_handle("suid", FILE_ACCESS_WRITE, 04755), "==", 0, "setuid cannot be asked for");
-	like(box.why, "invalid: file_open.mode", "and the field is named");
+	like(box.work.why, "invalid: file_open.mode", "and the field is named");
 	uint64_t id = filebox_send(&box, MSG_PING, &(struct msg_ping){});
 	like(filebox_take(&box, id, MSG_PONG), "protocol: box-files takes no ping", "what it does not know is refused");
 	is(filebox_stat(&box, "."), "", "and it lives on");
@@ -341,7 +342,7 @@ odd_names(void)
 	is(filebox_put(&box, "a\n\033b", "control"), "", "nor printable");
 	link_to("to\xff", AT_FDCWD, at(ws, "bl"));
 	is(filebox_call(&box, MSG_FILE_LIST, &ask), "", "they are listed");
-	const struct msg_files *f = box.reply.body;
+	const struct msg_files *f = box.work.reply.body;
 	cmp_ok(f->entries.n, "==", 4, "all of them");
 	is(f->entries.v[0].name, "a\n\033b", "by the order of bytes");
 	ok(f->entries.v[0].raw_name.len == 0, "UTF-8 as it is");
@@ -375,7 +376,7 @@ many_entries(void)
 
 		if (*filebox_call(&box, MSG_FILE_LIST, &ask) != '\0')
 			break;
-		const struct msg_files *f = box.reply.body;
+		const struct msg_files *f = box.work.reply.body;
 		for (size_t i = 0; i < f->entries.n; i++) {
 			wrong += strcmp(f->entries.v[i].name, last) <= 0;
 			snprintf(last, sizeof(last), "%s", f->entries.v[i].name);
@@ -421,7 +422,7 @@ large_entries(void)
 
 		if (*filebox_call(&box, MSG_FILE_LIST, &ask) != '\0')
 			break;
-		const struct msg_files *f = box.reply.body;
+		const struct msg_files *f = box.work.reply.body;
 		seen += f->entries.n;
 		pages++;
 		next.len = 0;
@@ -515,7 +516,7 @@ handles_are_few(void)
 		good = (h[i] = open_handle("f", i % 2 ? FILE_ACCESS_READ : FILE_ACCESS_WRITE, 0644)) != 0 && good;
 	ok(good, "%d files can be open", LIM_FILE_HANDLES);
 	cmp_ok(open_handle("f", FILE_ACCESS_READ, 0), "==", 0, "and no more");
-	like(box.why, "capacity: 64 files of the session are open", "which is told");
+	like(box.work.why, "capacity: 64 files of the session are open", "which is told");
 	end_handle(h[5], false);
 	h[5] = open_handle("f", FILE_ACCESS_READ, 0);
 	ok(h[5] > h[LIM_FILE_HANDLES - 1], "a number is not used again");

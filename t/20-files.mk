@@ -1,1 +1,1 @@
-20-files_EXTRA := t/lib/filebox
+20-files_EXTRA := t/lib/filebox t/lib/workbox

@@ -37,9 +37,9 @@ found(const struct msg_box_local *l)
 	size_t          n = strlen(dir);
 
 	if (*storebox_start(&b, dir, l) != '\0')
-		snprintf(out, sizeof(out), "%s", b.why);
+		snprintf(out, sizeof(out), "%s", b.work.why);
 	else {
-		const struct msg_store_ready *r = b.reply.body;
+		const struct msg_store_ready *r = b.work.reply.body;
 		const char                   *p[] = { r->host_root, r->default_workspace, r->skills_root };
 
 		out[0] = '\0';
@@ -148,14 +148,14 @@ status_of(pid_t pid, const char *field)
 static void
 test_walls(struct storebox *b)
 {
-	is(status_of(b->pid, "CapEff"), "0000000000000000", "no capability is left");
-	is(status_of(b->pid, "CapPrm"), "0000000000000000", "nor one to be had");
-	is(status_of(b->pid, "NoNewPrivs"), "1", "no new privileges");
-	is(status_of(b->pid, "Seccomp"), "2", "a seccomp filter");
+	is(status_of(b->work.pid, "CapEff"), "0000000000000000", "no capability is left");
+	is(status_of(b->work.pid, "CapPrm"), "0000000000000000", "nor one to be had");
+	is(status_of(b->work.pid, "NoNewPrivs"), "1", "no new privileges");
+	is(status_of(b->work.pid, "Seccomp"), "2", "a seccomp filter");
 	char path[64], target[256];
 	int  n = 0;
 	for (int fd = 4; fd < 64; fd++) {
-		snprintf(path, sizeof(path), "/proc/%d/fd/%d", b->pid, fd);
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", b->work.pid, fd);
 		ssize_t len = readlink(path, target, sizeof(target) - 1);
 		if (len == -1)
 			continue;
@@ -188,7 +188,7 @@ test_verify(struct storebox *b, const char *ws)
 
 	put_file("abc", "%s/" MARK, ws);
 	is(verify(b, MARK), "", "a marker is seen");
-	const struct msg_box_marker *m = b->reply.body;
+	const struct msg_box_marker *m = b->work.reply.body;
 	is(m->sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", "by its content");
 	cmp_ok(m->size_bytes, "==", 3, "and size");
 	is(verify(b, " " MARK "\n"), "", "blanks around its name do not matter");
@@ -217,8 +217,8 @@ static const char *
 workspace(struct storebox *b, const char *path)
 {
 	if (*storebox_call(b, MSG_STORE_WORKSPACE, &(struct msg_store_workspace){ .path = path }) != '\0')
-		return b->why;
-	return ((const struct msg_store_path *)b->reply.body)->path + strlen(dir);
+		return b->work.why;
+	return ((const struct msg_store_path *)b->work.reply.body)->path + strlen(dir);
 }
 
 static void
@@ -247,7 +247,7 @@ test_probe(void)
 
 	is(storebox_start(&b, dir, &l), "", "skills on a file system with everything else");
 	is(storebox_call(&b, MSG_STORE_PROBE, &ask), "", "are probed");
-	d = b.reply.body;
+	d = b.work.reply.body;
 	ok(!d->hard_bytes && !d->hard_inodes && *d->why != '\0', "and not bounded: %s", d->why);
 	storebox_end(&b, false);
 	snprintf(path, sizeof(path), "%s/data/box/mnt", dir);
@@ -257,12 +257,12 @@ test_probe(void)
 	skip(!mounted, 7, "no file system can be mounted: %s", strerror(errno));
 	is(storebox_start(&b, dir, &l), "", "skills on a file system of their own");
 	is(storebox_call(&b, MSG_STORE_PROBE, &ask), "", "are probed");
-	d = b.reply.body;
+	d = b.work.reply.body;
 	ok(d->hard_bytes && d->hard_inodes, "and bounded: %s", d->why);
 	is(store_create(&b, "still", "room"), "", "there is room again");
 	cmp_ok(store_staged(&b), "==", 0, "and nothing left");
 	is(storebox_call(&b, MSG_STORE_PROBE, &ask), "", "once more");
-	d = b.reply.body;
+	d = b.work.reply.body;
 	ok(d->hard_bytes && d->hard_inodes, "the same");
 	storebox_end(&b, false);
 	umount2(path, MNT_DETACH);

@@ -28,8 +28,8 @@ list(const char *path, bool hidden, int64_t most)
 	m.include_hidden = hidden;
 	m.max_entries = most;
 	if (*storebox_call(&b, MSG_SKILL_FILES, &m) != '\0')
-		return b.why;
-	const struct msg_skill_entries *s = b.reply.body;
+		return b.work.why;
+	const struct msg_skill_entries *s = b.work.reply.body;
 	n += (size_t)snprintf(out, sizeof(out), "%s:", s->base_path);
 	for (size_t i = 0; i < s->entries.n && n < sizeof(out); i++)
 		n += (size_t)snprintf(out + n, sizeof(out) - n, s->entries.v[i].is_dir ? " %s/" : " %s=%lu",
@@ -55,7 +55,7 @@ static void
 test_usual(void)
 {
 	is(store_write(&b, "demo", " scripts/../scripts/run.sh ", "echo\n"), "", "a file is written");
-	const struct msg_skill_file *f = b.reply.body;
+	const struct msg_skill_file *f = b.work.reply.body;
 	is(f->path, "scripts/run.sh", "under its normal path");
 	cmp_ok(f->bytes_written, "==", 5, "so many bytes");
 	is(store_read(&b, "demo", "scripts/run.sh"), "echo\n", "and read");
@@ -118,8 +118,9 @@ test_limits(void)
 	for (int i = 0; i < 1200; i++)
 		put_file("", "%s/demo/many/%04d", b.root, i);
 	list("many", false, 5000);
-	cmp_ok(((const struct msg_skill_entries *)b.reply.body)->entries.n, "==", LIM_FILES, "1000 are shown at most");
-	ok(((const struct msg_skill_entries *)b.reply.body)->truncated, "and that there are more");
+	cmp_ok(((const struct msg_skill_entries *)b.work.reply.body)->entries.n, "==", LIM_FILES,
+	    "1000 are shown at most");
+	ok(((const struct msg_skill_entries *)b.work.reply.body)->truncated, "and that there are more");
 	for (int i = 1200; i <= 10000; i++)
 		put_file("", "%s/demo/many/%04d", b.root, i);
 	is(list("many", false, 5), "invalid: Skill directory exceeds the configured entry limit", "10001 are too many");

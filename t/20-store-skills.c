@@ -137,7 +137,7 @@ test_order(void)
 	age("grp/inner/deep", 4000);
 	age("1/2/3/4/5/6", 5000);
 	is(store_list(&b), "two, below, 5, one", "newest first; what cannot be read is no skill");
-	const struct msg_skills *s = b.reply.body;
+	const struct msg_skills *s = b.work.reply.body;
 	is(s->skills.v[0].entry_file, "skill.md", "the small name counts where the other is missing");
 	is(s->skills.v[2].display_name, "True", "YAML has its own idea of yes");
 	ok(s->skills.v[3].python_project && !s->skills.v[2].python_project, "a Python project is told");
@@ -284,7 +284,7 @@ test_long_list(void)
 	msg_defaults(MSG_SKILL_LIST, &m);
 	m.ns = "ws-l";
 	is(storebox_call(&b, MSG_SKILL_LIST, &m), "", "15 MiB in 15 skills");
-	const struct msg_skills *s = b.reply.body;
+	const struct msg_skills *s = b.work.reply.body;
 	cmp_ok(s->skills.n, "==", 15, "are listed");
 	cmp_ok(strlen(store_text(&s->skills.v[14].instructions)), "==", LIM_SKILL_TEXT - 1, "whole");
 	put_file(text, "%s/../ws-l/s15/SKILL.md", b.root);
@@ -341,13 +341,13 @@ test_scopes(void)
 	msg_defaults(MSG_SKILL_LIST, &m);
 	m.ns = "ws-b";
 	is(storebox_call(&b, MSG_SKILL_LIST, &m), "", "another workspace");
-	cmp_ok(((const struct msg_skills *)b.reply.body)->skills.n, "==", 0, "sees none of these");
+	cmp_ok(((const struct msg_skills *)b.work.reply.body)->skills.n, "==", 0, "sees none of these");
 	ok(is_there("%s/../ws-b", b.root), "and has a directory of its own");
 	msg_defaults(MSG_SKILL_GET, &g);
 	g.ns = "ws-b";
 	g.name = "up";
 	is(storebox_call(&b, MSG_SKILL_GET, &g), "", "by name");
-	ok(!((const struct msg_skill_found *)b.reply.body)->found, "neither");
+	ok(!((const struct msg_skill_found *)b.work.reply.body)->found, "neither");
 	static const char *const bad[] = { "", ".", "..", "a/b", "../ws-a", "a\\b" };
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		m.ns = bad[i];

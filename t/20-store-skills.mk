@@ -1,1 +1,1 @@
-20-store-skills_EXTRA := t/lib/storebox proto/rmtree
+20-store-skills_EXTRA := t/lib/storebox t/lib/workbox proto/rmtree

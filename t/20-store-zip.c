@@ -28,8 +28,8 @@ preview(const char *filename, const char *subdir, const char *suffix)
 	m.source_subdir = subdir;
 	m.target_suffix = suffix;
 	if (*storebox_call(&b, MSG_SKILL_PREVIEW, &m) != '\0')
-		return b.why;
-	const struct msg_skills *s = b.reply.body;
+		return b.work.why;
+	const struct msg_skills *s = b.work.reply.body;
 	out[0] = '\0';
 	for (size_t i = 0; i < s->skills.n && n < sizeof(out); i++)
 		n += (size_t)snprintf(out + n, sizeof(out) - n, "%s%s:%s=%s", i > 0 ? " " : "", s->skills.v[i].name,
@@ -128,7 +128,7 @@ test_install(void)
 	is(install(wrong, "", "upload"), "invalid: Invalid source_path \"c\". Available: a, b",
 	    "among those that are there");
 	is(install(two, "", "upload"), "", "two are installed");
-	const struct msg_skills *s = b.reply.body;
+	const struct msg_skills *s = b.work.reply.body;
 	ok(s->skills.n == 2 && strcmp(s->skills.v[0].name, "aa") == 0 && strcmp(s->skills.v[1].name, "bb") == 0,
 	    "and told");
 	is(get_file("%s/multi-a-upload/sub/run.sh", b.root), "x", "with all their files");
@@ -280,7 +280,7 @@ test_many_at_once(void)
 	}
 	for (int i = 0; i < 24; i++) {
 		storebox_take(&b, 0, MSG_SKILL_CREATE); /* any: the id is looked at here */
-		good += !b.reply.failed && msg_expect(&b.reply, MSG_SKILL, &e) == 0;
+		good += !b.work.reply.failed && msg_expect(&b.work.reply, MSG_SKILL, &e) == 0;
 	}
 	cmp_ok(good, "==", 6, "of four in each of six workspaces one made it");
 	(void)first;

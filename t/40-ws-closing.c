@@ -4,6 +4,7 @@
  */
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "tap.h"
 #include "webbox.h"

@@ -68,7 +68,7 @@ worker(void)
 	char  path[64];
 	pid_t pid = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", b.pid, b.pid);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", b.work.pid, b.work.pid);
 	FILE *f = fopen(path, "re");
 	if (f == NULL || fscanf(f, "%d", &pid) != 1)
 		pid = 0;
@@ -88,7 +88,7 @@ sweep(void)
 static bool
 answered(void)
 {
-	return poll(&(struct pollfd){ .fd = b.channel, .events = POLLIN }, 1, 0) == 1;
+	return poll(&(struct pollfd){ .fd = b.work.channel, .events = POLLIN }, 1, 0) == 1;
 }
 
 /* An installation that has begun to unpack, and is stopped there; once more when it was faster. */
@@ -191,7 +191,7 @@ test_many_kills(void)
 			moment();
 		storebox_end(&b, true);
 		if (*storebox_plain(&b, dir) != '\0')
-			BAIL_OUT("%s", b.why);
+			BAIL_OUT("%s", b.work.why);
 		sweep();
 		if (is_there("%s/large-upload", b.root)) {
 			for (int f = 0; f < FILES; f++)
@@ -224,7 +224,7 @@ test_full_disk(void)
 	do
 		snprintf(name, sizeof(name), "f%d", n++);
 	while (n < 10 && *store_write(&b, "small", name, fill) == '\0');
-	like(b.why, "^invalid: write f.*No space left", "until it is full");
+	like(b.work.why, "^invalid: write f.*No space left", "until it is full");
 	ok(!is_there("%s/small/%s", b.root, name), "half a file is none");
 	like(store_write(&b, "small", "f0", fill), "No space left", "nothing can be replaced");
 	cmp_ok(strlen(store_read(&b, "small", "f0")), "==", LIM_SKILL_TEXT - 1, "but what was there still is");

@@ -2,19 +2,11 @@
 #ifndef T_LIB_FILEBOX_H
 #define T_LIB_FILEBOX_H
 
-#include <stdbool.h>
-#include <sys/types.h>
-
-#include "chan.h"
+#include "workbox.h"
 
 struct filebox {
 	char           dir[64]; /* the workspace */
-	pid_t          pid;
-	int            channel;
-	uint64_t       next_id;
-	struct chan_in in;
-	struct msg     reply; /* of the last call */
-	char           why[ERR_TEXT + 32];
+	struct workbox work;
 };
 
 /* prepare runs in the child before the program; NULL: nothing. */
@@ -26,7 +18,7 @@ int filebox_end(struct filebox *, bool kill);
 /* Send without waiting; the id. */
 uint64_t filebox_send(struct filebox *, enum msg_type, const void *body);
 
-/* The next answer: "" and .reply is typed as result, or "code: message". */
+/* The next answer: "" and .work.reply is typed as result, or "code: message". */
 const char *filebox_take(struct filebox *, uint64_t id, enum msg_type result);
 const char *filebox_call(struct filebox *, enum msg_type, const void *body);
 

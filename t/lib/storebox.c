@@ -4,14 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "rmtree.h"
@@ -22,64 +19,38 @@
 /* ---- the process ------------------------------------------------------------------------- */
 
 static void
-spawn(struct storebox *b)
+be_quiet(void)
 {
-	const char *build = getenv("BUILD");
-	char        program[PATH_MAX];
-	struct err  e;
-	int         ends[2];
-
-	snprintf(program, sizeof(program), "%s/box-store", build != NULL ? build : "build");
-	if (chan_pair(ends, &e) == -1)
-		BAIL_OUT("%s", e.text);
-	b->pid = fork();
-	if (b->pid == 0) {
-		dup2(ends[1], 3);
-		setenv("BOX_LOG", "error", 1);
-		execl(program, "box-store", (char *)NULL);
-		_exit(127);
-	}
-	close(ends[1]);
-	b->channel = ends[0];
-}
-
-static int
-receive(struct storebox *b, struct err *e)
-{
-	int r;
-
-	msg_clear(&b->reply);
-	while ((r = chan_recv(b->channel, &b->in, &b->reply, FROM_STORE, e)) == 1)
-		poll(&(struct pollfd){ .fd = b->channel, .events = POLLIN }, 1, -1);
-	return r;
+	setenv("BOX_LOG", "error", 1);
 }
 
 const char *
 storebox_start(struct storebox *b, const char *dir, const struct msg_box_local *local)
 {
+	char *const            argv[] = { "box-store", NULL };
 	struct msg_store_start m;
 	struct err             e = { 0 };
 
-	*b = (struct storebox){ .next_id = 1 };
 	snprintf(b->base, sizeof(b->base), "%s", dir);
-	spawn(b);
+	workbox_start(&b->work, FROM_STORE, 3, argv, be_quiet);
 	msg_defaults(MSG_STORE_START, &m);
 	m.base = dir;
 	m.local = *local;
 	storebox_send(b, MSG_STORE_START, &m);
-	b->why[0] = '\0';
-	if (receive(b, &e) != 0)
-		snprintf(b->why, sizeof(b->why), "gone: %s", e.text);
-	else if (b->reply.type == MSG_STORE_FAILED) {
-		const struct msg_store_failed *f = b->reply.body;
+	b->work.why[0] = '\0';
+	b->root[0] = '\0';
+	if (workbox_receive(&b->work, &e) != 0)
+		snprintf(b->work.why, sizeof(b->work.why), "gone: %s", e.text);
+	else if (b->work.reply.type == MSG_STORE_FAILED) {
+		const struct msg_store_failed *f = b->work.reply.body;
 
-		snprintf(b->why, sizeof(b->why), "%s: %s", f->code, f->reason);
+		snprintf(b->work.why, sizeof(b->work.why), "%s: %s", f->code, f->reason);
 	} else {
-		const struct msg_store_ready *r = b->reply.body;
+		const struct msg_store_ready *r = b->work.reply.body;
 
 		snprintf(b->root, sizeof(b->root), "%s/tenants/" NS, r->skills_root);
 	}
-	return b->why;
+	return b->work.why;
 }
 
 const char *
@@ -95,16 +66,7 @@ storebox_plain(struct storebox *b, const char *dir)
 int
 storebox_end(struct storebox *b, bool by_force)
 {
-	int status = -1;
-
-	if (by_force)
-		kill(b->pid, SIGKILL);
-	close(b->channel);
-	msg_clear(&b->reply);
-	chan_in_clear(&b->in);
-	while (waitpid(b->pid, &status, 0) == -1 && errno == EINTR)
-		;
-	return status;
+	return workbox_end(&b->work, by_force);
 }
 
 /* ---- calls ------------------------------------------------------------------------------- */
@@ -112,36 +74,13 @@ storebox_end(struct storebox *b, bool by_force)
 uint64_t
 storebox_send(struct storebox *b, enum msg_type t, const void *body)
 {
-	struct packet p = { 0 };
-	struct err    e;
-	int           r = msg_encode(&p, t, b->next_id, 0, body, &e);
-
-	while (r == 0 && (r = chan_send(b->channel, &p, &e)) == 1) {
-		poll(&(struct pollfd){ .fd = b->channel, .events = POLLOUT }, 1, -1);
-		r = 0;
-	}
-	if (r == -1)
-		BAIL_OUT("send %s: %s", msg_name(t), e.text);
-	packet_clear(&p);
-	return b->next_id++;
+	return workbox_send(&b->work, t, body);
 }
 
 const char *
 storebox_take(struct storebox *b, uint64_t id, enum msg_type request)
 {
-	struct err e = { 0 };
-	int        r = receive(b, &e);
-
-	b->why[0] = '\0';
-	if (r != 0)
-		snprintf(b->why, sizeof(b->why), "gone: %s", e.text);
-	else if (b->reply.envelope != ENV_REPLY || b->reply.id != id)
-		snprintf(b->why, sizeof(b->why), "answer %lu, not %lu", b->reply.id, id);
-	else if (b->reply.failed)
-		snprintf(b->why, sizeof(b->why), "%s: %s", err_wire_name(b->reply.error.code), b->reply.error.text);
-	else if (msg_expect(&b->reply, msg_def(request)->result, &e) == -1)
-		snprintf(b->why, sizeof(b->why), "bad answer: %s", e.text);
-	return b->why;
+	return workbox_take(&b->work, id, msg_def(request)->result);
 }
 
 const char *
@@ -172,18 +111,18 @@ store_get(struct storebox *b, const char *name)
 	m.ns = NS;
 	m.name = name;
 	if (*storebox_call(b, MSG_SKILL_GET, &m) != '\0')
-		return b->why;
-	return ((const struct msg_skill_found *)b->reply.body)->found ? "" : "none";
+		return b->work.why;
+	return ((const struct msg_skill_found *)b->work.reply.body)->found ? "" : "none";
 }
 
 const struct msg_skill *
 store_skill(const struct storebox *b)
 {
-	if (b->reply.type == MSG_SKILL_FOUND)
-		return &((const struct msg_skill_found *)b->reply.body)->skill.v[0];
-	if (b->reply.type == MSG_SKILLS)
-		return &((const struct msg_skills *)b->reply.body)->skills.v[0];
-	return b->reply.body;
+	if (b->work.reply.type == MSG_SKILL_FOUND)
+		return &((const struct msg_skill_found *)b->work.reply.body)->skill.v[0];
+	if (b->work.reply.type == MSG_SKILLS)
+		return &((const struct msg_skills *)b->work.reply.body)->skills.v[0];
+	return b->work.reply.body;
 }
 
 const char *
@@ -196,8 +135,8 @@ store_list(struct storebox *b)
 	msg_defaults(MSG_SKILL_LIST, &m);
 	m.ns = NS;
 	if (*storebox_call(b, MSG_SKILL_LIST, &m) != '\0')
-		return b->why;
-	const struct msg_skills *s = b->reply.body;
+		return b->work.why;
+	const struct msg_skills *s = b->work.reply.body;
 	names[0] = '\0';
 	for (size_t i = 0; i < s->skills.n && n < sizeof(names); i++)
 		n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", i > 0 ? ", " : "", s->skills.v[i].name);
@@ -227,8 +166,8 @@ store_read(struct storebox *b, const char *name, const char *path)
 	m.name = name;
 	m.path = path;
 	if (*storebox_call(b, MSG_SKILL_READ, &m) != '\0')
-		return b->why;
-	return store_text(&((const struct msg_skill_file *)b->reply.body)->content);
+		return b->work.why;
+	return store_text(&((const struct msg_skill_file *)b->work.reply.body)->content);
 }
 
 const char *

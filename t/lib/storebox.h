@@ -2,20 +2,12 @@
 #ifndef T_LIB_STOREBOX_H
 #define T_LIB_STOREBOX_H
 
-#include <stdbool.h>
-#include <sys/types.h>
-
-#include "chan.h"
+#include "workbox.h"
 
 struct storebox {
 	char           base[64];  /* relative paths begin here */
 	char           root[192]; /* skills of the workspace "ws-a" */
-	pid_t          pid;
-	int            channel;
-	uint64_t       next_id;
-	struct chan_in in;
-	struct msg     reply; /* of the last call, or the store's first word */
-	char           why[ERR_TEXT + 64];
+	struct workbox work;
 };
 
 /* Start it in dir with this section; "" when it is ready, or "code: reason". */
@@ -29,7 +21,7 @@ int storebox_end(struct storebox *, bool kill);
 
 uint64_t storebox_send(struct storebox *, enum msg_type, const void *body);
 
-/* The next answer: "" and .reply is typed as the request's result, or "code: message". */
+/* The next answer: "" and .work.reply is typed as the request's result, or "code: message". */
 const char *storebox_take(struct storebox *, uint64_t id, enum msg_type request);
 const char *storebox_call(struct storebox *, enum msg_type, const void *body);
 
@@ -42,7 +34,7 @@ const char *store_write(struct storebox *, const char *name, const char *path, c
 const char *store_delete(struct storebox *, const char *name);
 const char *store_install(struct storebox *, const struct buf *archive, const char *filename); /* "" or an error */
 
-/* Of .reply after store_get, store_create: the skill. */
+/* Of .work.reply after store_get, store_create: the skill. */
 const struct msg_skill *store_skill(const struct storebox *);
 
 /* Staging directories in the skills root: none, when nothing is being done. */

@@ -44,7 +44,6 @@ void json_str(struct buf *, const char *);
 void json_u64(struct buf *, uint64_t);
 void json_i64(struct buf *, int64_t);
 void json_f64(struct buf *, double); /* must be finite */
-void json_bool(struct buf *, bool);
 void json_null(struct buf *);
 
 /* A key and its value at once. */

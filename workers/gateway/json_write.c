@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "json.h"
-#include "pytext.h"
+#include "pynum.h"
 #include "utf8.h"
 
 /* Nothing before it: the text begins, or an array, a map, a value after its key. */
@@ -115,7 +115,7 @@ json_f64(struct buf *b, double v)
 	py_float(b, v);
 }
 
-void
+static void
 json_bool(struct buf *b, bool v)
 {
 	buf_append(b, v ? "true" : "false", v ? 4 : 5);

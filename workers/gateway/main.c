@@ -12,21 +12,13 @@
  * The loop is made before the confinement.  libev gets epoll and no timerfd and
  * has no signal watcher, so it needs no descriptor but its epoll set.
  */
-#include <errno.h>
 #include <ev.h>
-#include <fcntl.h>
 #include <malloc.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/crypto.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "confine.h"
@@ -36,19 +28,9 @@
 #include "listener.h"
 #include "log.h"
 #include "rpc.h"
+#include "startup.h"
 
-enum { LINK_FD = 3, SPARE_FDS = 64 };
-
-#ifdef __SANITIZE_ADDRESS__
-/* Looking for leaks at exit takes a thread and ptrace, which the filter forbids. */
-const char *__asan_default_options(void);
-
-const char *
-__asan_default_options(void)
-{
-	return "detect_leaks=0";
-}
-#endif
+enum { SPARE_FDS = 64 };
 
 struct gateway {
 	struct ev_loop  *loop;
@@ -267,7 +249,7 @@ run(struct gateway *g, struct err *e)
 	g->loop = ev_loop_new(EVBACKEND_EPOLL | EVFLAG_NOENV | EVFLAG_NOTIMERFD);
 	if (g->loop == NULL)
 		return err_set(e, E_SYS, "no event loop on epoll");
-	g->link = link_open(g->loop, LINK_FD, FROM_SUPERVISOR, &link_ops, g, e);
+	g->link = link_open(g->loop, CHANNEL_FD, FROM_SUPERVISOR, &link_ops, g, e);
 	if (g->link == NULL)
 		return -1;
 	ev_run(g->loop, 0);
@@ -288,54 +270,15 @@ take_down(struct gateway *g)
 		ev_loop_destroy(g->loop);
 }
 
-static enum log_level
-level_from_env(void)
-{
-	const char *name = getenv("BOX_LOG");
-
-	for (enum log_level l = LOG_ERROR; name != NULL && l < LOG__COUNT; l++)
-		if (strcmp(name, log_level_name(l)) == 0)
-			return l;
-	return LOG_INFO;
-}
-
-/* Only --version and --help: everything else comes by message. */
-static void
-options(int argc, char **argv)
-{
-	if (argc == 1)
-		return;
-	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
-		puts("box-gateway " BOXD_VERSION);
-		exit(0);
-	}
-	int help = argc == 2 && strcmp(argv[1], "--help") == 0;
-	fputs("usage: box-gateway [--version | --help]\n"
-	      "A worker of boxd(8), started by it with a channel on descriptor 3.\n",
-	    help ? stdout : stderr);
-	exit(help ? 0 : 2);
-}
-
 int
 main(int argc, char **argv)
 {
 	struct gateway g = { 0 };
 	struct err     e;
 
-	options(argc, argv);
-	log_init("box-gateway", level_from_env());
+	startup("box-gateway", argc, argv);
 	/* a large message's memory goes back when it is done with; left alone, malloc would raise this and keep it */
 	mallopt(M_MMAP_THRESHOLD, 512 * 1024);
-	if (fcntl(LINK_FD, F_GETFD) == -1) {
-		log_error("no channel on descriptor %d: boxd starts this program", LINK_FD);
-		return 1;
-	}
-	/* what we were not meant to get, nobody can take from us; kernels before 5.9 cannot do it */
-	(void)syscall(SYS_close_range, LINK_FD + 1U, ~0U, 0U);
-	tzset(); /* the log's first time stamp would look for the zone's file: not once we are confined */
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGINT, SIG_IGN); /* the terminal's; the supervisor decides when we end */
-	signal(SIGHUP, SIG_IGN);
 	if (run(&g, &e) == -1) {
 		log_error("cannot start: %s", e.text);
 		g.status = 1;

@@ -174,7 +174,10 @@ check_ceilings(const struct hostpath_ask *ask, const char *real, const struct ms
 	return 0;
 }
 
-/* An agent's host_path, which LangBot would have checked so itself. */
+/*
+ * An agent's host_path, which LangBot would have checked so itself.  These roots are a part of the spec and of nothing
+ * but host_path; the rules above are the house's, for every mount, and may change while the session lives.
+ */
 static int
 check_roots(const struct hostpath_ask *ask, const char *real, struct err *e)
 {

@@ -125,7 +125,7 @@ any_escape(struct span s)
 static bool
 is_harmless(uint32_t c, bool last)
 {
-	return text_is_alnum(c) || (c < 0x80 && strchr(last ? ".)!" : " -_./+()!;=", (int)c) != NULL);
+	return py_is_alnum(c) || (c < 0x80 && strchr(last ? ".)!" : " -_./+()!;=", (int)c) != NULL);
 }
 
 /* Needs no quotes: begins with a letter or digit, has nothing special in it, and is not read as something else. */
@@ -138,7 +138,7 @@ is_plain(struct span s)
 		bool first = i == 0;
 
 		i += text_char((struct span){ s.p + i, s.n - i }, &c);
-		if (c == 0 || (first ? !text_is_alnum(c) : !is_harmless(c, i == s.n)))
+		if (c == 0 || (first ? !py_is_alnum(c) : !is_harmless(c, i == s.n)))
 			return false;
 	}
 	return s.n > 0 && scalar_kind(s) == SCALAR_STR;

@@ -8,18 +8,10 @@
  * dead one has left, and says STORE_READY; or STORE_FAILED, and ends.  From then on it serves requests, each in a
  * process of its own.  Another configuration is another store.  When the link ends it exits.
  */
-#include <errno.h>
 #include <ev.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <sodium.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "confine.h"
 #include "jobs.h"
@@ -27,19 +19,7 @@
 #include "log.h"
 #include "places.h"
 #include "staging.h"
-
-enum { LINK_FD = 3 };
-
-#ifdef __SANITIZE_ADDRESS__
-/* Looking for leaks at exit takes a thread and ptrace, which the filter forbids. */
-const char *__asan_default_options(void);
-
-const char *
-__asan_default_options(void)
-{
-	return "detect_leaks=0";
-}
-#endif
+#include "startup.h"
 
 struct house {
 	struct ev_loop *loop;
@@ -64,7 +44,7 @@ start(struct house *h, const struct msg_store_start *m, struct err *e)
 	if (places_open(&h->places, &h->store, m, e) == -1 || confine(&h->store, e) == -1)
 		return -1;
 	staging_sweep(h->store.skills);
-	h->jobs = jobs_open(h->loop, h->link, LINK_FD, &h->store, e);
+	h->jobs = jobs_open(h->loop, h->link, CHANNEL_FD, &h->store, e);
 	if (h->jobs == NULL)
 		return -1;
 	return link_send(h->link, MSG_STORE_READY, 0, 0, &h->store.paths, e);
@@ -117,42 +97,16 @@ static const struct link_ops link_ops = { .on_msg = on_msg, .on_gone = on_gone }
 static int
 run(struct house *h, struct err *e)
 {
+	if (sodium_init() == -1)
+		return err_set(e, E_SYS, "no random numbers");
 	h->loop = ev_loop_new(EVBACKEND_EPOLL | EVFLAG_NOENV | EVFLAG_NOTIMERFD);
 	if (h->loop == NULL)
 		return err_set(e, E_SYS, "no event loop on epoll");
-	h->link = link_open(h->loop, LINK_FD, FROM_SUPERVISOR, &link_ops, h, e);
+	h->link = link_open(h->loop, CHANNEL_FD, FROM_SUPERVISOR, &link_ops, h, e);
 	if (h->link == NULL)
 		return -1;
 	ev_run(h->loop, 0);
 	return 0;
-}
-
-static enum log_level
-level_from_env(void)
-{
-	const char *name = getenv("BOX_LOG");
-
-	for (enum log_level l = LOG_ERROR; name != NULL && l < LOG__COUNT; l++)
-		if (strcmp(name, log_level_name(l)) == 0)
-			return l;
-	return LOG_INFO;
-}
-
-/* Only --version and --help: everything else comes by message. */
-static void
-options(int argc, char **argv)
-{
-	if (argc == 1)
-		return;
-	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
-		puts("box-store " BOXD_VERSION);
-		exit(0);
-	}
-	int help = argc == 2 && strcmp(argv[1], "--help") == 0;
-	fputs("usage: box-store [--version | --help]\n"
-	      "A worker of boxd(8), started by it with a channel on descriptor 3.\n",
-	    help ? stdout : stderr);
-	exit(help ? 0 : 2);
 }
 
 int
@@ -161,25 +115,16 @@ main(int argc, char **argv)
 	struct house h = { .store = { .skills = -1, .workspace = -1 } };
 	struct err   e;
 
-	options(argc, argv);
-	log_init("box-store", level_from_env());
-	if (fcntl(LINK_FD, F_GETFD) == -1) {
-		log_error("no channel on descriptor %d: boxd starts this program", LINK_FD);
-		return 1;
-	}
-	/* what we were not meant to get, nobody can take from us; kernels before 5.9 cannot do it */
-	(void)syscall(SYS_close_range, LINK_FD + 1U, ~0U, 0U);
-	tzset(); /* the log's first time stamp would look for the zone's file: not once we are confined */
+	startup("box-store", argc, argv);
 	umask(022);
-	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error, not an end */
-	signal(SIGINT, SIG_IGN);  /* the terminal's; the supervisor decides when we end */
-	signal(SIGHUP, SIG_IGN);
-	if (sodium_init() == -1 || run(&h, &e) == -1) {
-		log_error("cannot start");
+	if (run(&h, &e) == -1) {
+		log_error("cannot start: %s", e.text);
 		h.status = 1;
 	}
 	jobs_close(&h.jobs);
 	link_close(&h.link);
+	if (h.loop != NULL)
+		ev_loop_destroy(h.loop);
 	return h.status;
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pynum.h"
+
 enum { INT_DIGITS = 4300 }; /* Python prints no longer whole number */
 
 #define DIGITS "0123456789"
@@ -331,30 +333,6 @@ print_int(struct span s, struct buf *out, bool *truthy)
 	return big_print(&b, negative, out);
 }
 
-/* The fewest digits that read back as the same number, in Python's layout. */
-static void
-print_double(double v, struct buf *out)
-{
-	char digits[32], *e;
-	int  precision = 0;
-
-	if (isnan(v) || isinf(v)) {
-		buf_printf(out, "%s", isnan(v) ? "nan" : v < 0 ? "-inf" : "inf");
-		return;
-	}
-	do
-		snprintf(digits, sizeof(digits), "%.*e", precision, v);
-	while (precision++ < 17 && strtod(digits, NULL) != v);
-	e = strchr(digits, 'e');
-	int exponent10 = atoi(e + 1);
-	if (exponent10 < -4 || exponent10 >= 16) {
-		buf_printf(out, "%.*se%c%02d", (int)(e - digits), digits, exponent10 < 0 ? '-' : '+', abs(exponent10));
-		return;
-	}
-	int behind = precision - 1 - exponent10;
-	buf_printf(out, "%.*f", behind > 1 ? behind : 1, v);
-}
-
 /* Without underlines, and lower; NULL: no memory. */
 static char *
 plain_number(struct span s)
@@ -393,7 +371,7 @@ print_float(struct span s, struct buf *out, bool *truthy)
 	double v = strcmp(p, ".inf") == 0 ? INFINITY : strcmp(p, ".nan") == 0 ? NAN : read_double(p);
 	free(copy);
 	*truthy = v != 0;
-	print_double(sign * v, out);
+	py_float(out, sign * v);
 	return true;
 }
 

@@ -22,7 +22,7 @@ is_name(struct span s)
 		i += text_char((struct span){ s.p + i, s.n - i }, &c);
 		if (c == '-' || c == '_')
 			continue;
-		if (!text_is_alnum(c))
+		if (!py_is_alnum(c))
 			return false;
 		any = true;
 	}
@@ -39,7 +39,7 @@ skill_name(struct span s, struct err *e)
 		err_set(e, E_INVALID, "Skill name is required");
 	else if (!text_is_valid(s) || !is_name(s))
 		err_set(e, E_INVALID, "Skill name can only contain letters, numbers, hyphens and underscores");
-	else if (text_chars(s) > NAME_CHARS)
+	else if (py_len(s.p, s.n) > NAME_CHARS)
 		err_set(e, E_INVALID, "Skill name cannot exceed %d characters", NAME_CHARS);
 	else if ((copy = text_copy(s)) == NULL)
 		err_set(e, E_SYS, "no memory");

@@ -20,23 +20,7 @@ span_is(struct span s, const char *what)
 size_t
 text_char(struct span s, uint32_t *c)
 {
-	const unsigned char *p = (const unsigned char *)s.p;
-	size_t               n = p[0] < 0x80 ? 1 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-
-	*c = n == 1 ? p[0] : p[0] & (0x7fU >> n);
-	for (size_t i = 1; i < n && i < s.n; i++)
-		*c = *c << 6 | (p[i] & 0x3fU);
-	return n < s.n ? n : s.n;
-}
-
-size_t
-text_chars(struct span s)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < s.n; i++)
-		n += ((unsigned char)s.p[i] & 0xc0U) != 0x80;
-	return n;
+	return (size_t)abs(utf8_next(s.p, s.n, c));
 }
 
 void
@@ -54,74 +38,13 @@ text_put(struct buf *b, uint32_t c)
 bool
 text_is_valid(struct span s)
 {
-	struct buf out = { 0 };
-	bool       valid = s.n == 0 || (utf8_append(&out, s.p, s.n) && !out.failed);
-
-	buf_clear(&out);
-	return valid;
-}
-
-bool
-text_is_space(uint32_t c)
-{
-	return (c >= 0x09 && c <= 0x0d) || (c >= 0x1c && c <= 0x20) || c == 0x85 || c == 0xa0 || c == 0x1680 ||
-	       (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
-}
-
-static const struct {
-	uint32_t first, last;
-} alnum[] = {
-#define R(first, last) { first, last },
-#include "alnum.def"
-#undef R
-};
-
-bool
-text_is_alnum(uint32_t c)
-{
-	size_t low = 0, high = sizeof(alnum) / sizeof(*alnum);
-
-	if (c < 0x80)
-		return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (c > alnum[mid].last)
-			low = mid + 1;
-		else if (c < alnum[mid].first)
-			high = mid;
-		else
-			return true;
-	}
-	return false;
-}
-
-/* Where the last character begins. */
-static size_t
-last_char(struct span s)
-{
-	size_t i = s.n - 1;
-
-	while (i > 0 && ((unsigned char)s.p[i] & 0xc0U) == 0x80)
-		i--;
-	return i;
+	return utf8_is_valid(s.p, s.n);
 }
 
 struct span
 text_strip(struct span s)
 {
-	uint32_t c;
-	size_t   n;
-
-	while (s.n > 0 && (n = text_char(s, &c)) > 0 && text_is_space(c))
-		s = (struct span){ s.p + n, s.n - n };
-	while (s.n > 0) {
-		n = last_char(s);
-		text_char((struct span){ s.p + n, s.n - n }, &c);
-		if (!text_is_space(c))
-			break;
-		s.n = n;
-	}
+	s.p = py_strip(s.p, &s.n);
 	return s;
 }
 

@@ -8,6 +8,7 @@
 
 #include "bounds.h"
 #include "buf.h"
+#include "pystr.h"
 
 /* Some text, not its own. */
 struct span {
@@ -20,12 +21,9 @@ bool        span_is(struct span, const char *);
 
 /* The first character, which is there; how many bytes it takes. */
 size_t text_char(struct span, uint32_t *c);
-size_t text_chars(struct span); /* how many characters */
 void   text_put(struct buf *, uint32_t c);
 
 bool text_is_valid(struct span); /* UTF-8 */
-bool text_is_space(uint32_t);    /* str.isspace() */
-bool text_is_alnum(uint32_t);    /* str.isalnum() */
 
 /* str.strip(), and the same with only these ASCII characters. */
 struct span text_strip(struct span);

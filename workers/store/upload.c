@@ -65,7 +65,7 @@ put_safe(struct buf *out, struct span s)
 	for (size_t i = 0; i < s.n;) {
 		size_t n = text_char((struct span){ s.p + i, s.n - i }, &c);
 
-		if (text_is_alnum(c) || c == '_')
+		if (py_is_alnum(c) || c == '_')
 			buf_append(&safe, s.p + i, n);
 		else
 			buf_append(&safe, "-", 1);
@@ -80,8 +80,9 @@ put_safe(struct buf *out, struct span s)
 	buf_clear(&safe);
 }
 
-int
-upload_target(const char *filename, const char *source_path, const char *suffix, char out[LIM_PATH + 1], struct err *e)
+/* The directory a skill is installed into, without what is in front. */
+static int
+directory_name(const char *filename, const char *source_path, const char *suffix, char out[LIM_PATH + 1], struct err *e)
 {
 	struct span given = text_strip(span_of(filename));
 	const char *slash = strrchr(source_path, '/'), *leaf = slash != NULL ? slash + 1 : source_path;
@@ -197,7 +198,7 @@ set_target(struct upload *u, struct skill *s, struct err *e)
 {
 	char name[LIM_PATH + 1];
 
-	if (upload_target(u->ask->filename, s->where, u->ask->suffix, name, e) == -1)
+	if (directory_name(u->ask->filename, s->where, u->ask->suffix, name, e) == -1)
 		return -1;
 	free(s->package_root);
 	s->source_path = strdup(s->where);
@@ -338,7 +339,7 @@ choose(struct upload *u, const struct msg_skill_install *m, struct choice *c, st
 	/* blank, or nothing but slashes: that is not the root of the archive, but not given */
 	bool named = m->source_path[strspn(m->source_path, " \t\r\n/\\")] != '\0';
 
-	*c = (struct choice){ .v = calloc(u->skills.n + 1, sizeof(*c->v)) };
+	*c = (struct choice){ .v = calloc(u->skills.n + 1, sizeof(struct skill *)) };
 	if (c->v == NULL)
 		return err_set(e, E_SYS, "no memory");
 	for (size_t i = 0; i < m->source_paths.n; i++)
@@ -440,7 +441,7 @@ static int
 tell_one(const struct upload *u, const struct skill *s, struct skill *out, struct err *e)
 {
 	struct found found = { .path = strdup(target_name(s)), .entry = s->entry };
-	struct skill own;
+	struct skill own = { 0 };
 	int          r = found.path == NULL ? err_set(e, E_SYS, "no memory")
 					    : skill_load(&own, u->scope->root, u->scope->path, &found, e);
 

@@ -313,7 +313,7 @@ print_quoted(struct span s, struct buf *out)
 			buf_printf(out, "\\%c", c == '\n' ? 'n' : c == '\r' ? 'r' : 't');
 		else if (c < 0x20 || (c >= 0x7f && c <= 0xa0) || c == 0xad)
 			buf_printf(out, "\\x%02x", c);
-		else if (c != ' ' && text_is_space(c))
+		else if (c != ' ' && py_is_space(c))
 			buf_printf(out, "\\u%04x", c);
 		else
 			buf_append(out, s.p + i, n);

@@ -2,8 +2,8 @@
  * Which session a conversation gets: a template such as {launcher_type}_{launcher_id}, written as Python's format
  * strings are.  A name that nobody knows is "unknown".
  */
-#ifndef PROTO_TEMPLATE_H
-#define PROTO_TEMPLATE_H
+#ifndef SUPERVISOR_TEMPLATE_H
+#define SUPERVISOR_TEMPLATE_H
 
 #include "buf.h"
 #include "err.h"

@@ -2,8 +2,8 @@
  * Profiles: what an agent's command gets that asks for nothing, what it may not ask for, and how long it may run.
  * LangBot's four, to the number.
  */
-#ifndef PROTO_PROFILE_H
-#define PROTO_PROFILE_H
+#ifndef SUPERVISOR_PROFILE_H
+#define SUPERVISOR_PROFILE_H
 
 #include "msg.h"
 

@@ -1,0 +1,14 @@
+/* How a worker of boxd begins that has nothing but a channel to it. */
+#ifndef PROTO_STARTUP_H
+#define PROTO_STARTUP_H
+
+enum { CHANNEL_FD = 3 };
+
+/*
+ * Takes --version and --help and no other argument, for everything else comes by message.  From then on there is a log,
+ * the channel is there and nothing else is open, and signals from a terminal are ignored.  Exits when a person has
+ * started it.
+ */
+void startup(const char *program, int argc, char **argv);
+
+#endif

@@ -1,0 +1,1 @@
+00-template_EXTRA := supervisor/template
