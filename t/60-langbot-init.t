@@ -56,8 +56,8 @@ is "$(create ws-1 1 extra ", \"extra_mounts\": [{\"host_path\": \"$D/else/dir\",
 	"boxctl: extra_mounts.0.host_path is outside allowed_mount_roots: $D/root" "extra mounts are looked at, too"
 ln -s "$D/else/dir" "$D/root/box/link"
 like "$(mount link "$D/root/box/link")" 'outside of LangBot.s allowed_mount_roots' "a symlink does not lead out"
-is "$(mount t "$D/root/box/default/tenants/ws-1" | field session_id)" t "a workspace below the default one"
-ok "is made" test -d "$D/root/box/default/tenants/ws-1"
+is "$(mount t "$D/root/box/default/tenants/ws-9d14934957e7ea8dcfa33291" | field session_id)" t "its own workspace, below the default one"
+ok "is made" test -d "$D/root/box/default/tenants/ws-9d14934957e7ea8dcfa33291"
 like "$(host init "$(section "$D/else/ws")")" 'default_workspace is outside allowed_mount_roots' "a default workspace elsewhere is refused"
 is "$(mount out2 "$D/else/dir")" "boxctl: host_path is outside allowed_mount_roots: $D/root" "and nothing is changed by that"
 done_testing
