@@ -91,6 +91,26 @@ answered(void)
 	return poll(&(struct pollfd){ .fd = b.work.channel, .events = POLLIN }, 1, 0) == 1;
 }
 
+/* The signal is on its way when kill returns; false: it ended before. */
+static bool
+has_stopped(pid_t pid)
+{
+	char path[64], state;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	do {
+		FILE *f = fopen(path, "re");
+
+		state = 'X';
+		if (f != NULL) {
+			if (fscanf(f, "%*d %*s %c", &state) != 1)
+				state = 'X';
+			fclose(f);
+		}
+	} while (strchr("TXZ", state) == NULL);
+	return state == 'T';
+}
+
 /* An installation that has begun to unpack, and is stopped there; once more when it was faster. */
 static pid_t
 stopped_install(uint64_t *id)
@@ -104,7 +124,7 @@ stopped_install(uint64_t *id)
 			moment();
 		while (pid != 0 && store_staged(&b) == 0 && worker() == pid && !answered())
 			;
-		if (pid != 0 && worker() == pid && kill(pid, SIGSTOP) == 0) {
+		if (pid != 0 && worker() == pid && kill(pid, SIGSTOP) == 0 && has_stopped(pid)) {
 			if (!is_there("%s/large-upload", b.root) && store_staged(&b) == 1)
 				return pid;
 			kill(pid, SIGCONT);
