@@ -14,10 +14,13 @@ outtext_clean(struct buf *out, const char *bytes, size_t n, uint64_t total)
 	utf8_append(out, bytes, n);
 	if (out->failed)
 		return;
-	size_t      left = out->len - start;
-	const char *text = left > 0 ? py_strip(out->data + start, &left) : "";
-	memmove(out->data + start, text, left);
-	out->len = start + left;
+	size_t left = out->len - start;
+	if (left > 0) {
+		const char *text = py_strip(out->data + start, &left);
+
+		memmove(out->data + start, text, left);
+		out->len = start + left;
+	}
 	if (total > n)
 		buf_printf(out, "\n... [raw output clipped at %zu bytes, %lu bytes discarded]", n, total - n);
 }

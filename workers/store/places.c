@@ -69,7 +69,7 @@ resolve(const char *path, char out[LIM_PATH + 1], struct err *e)
 static int
 find(const char *given, const char *base, char out[LIM_PATH + 1], struct err *e)
 {
-	char home[LIM_PATH + 1], full[2 * LIM_PATH + 3];
+	char home[LIM_PATH + 1] = "", full[2 * LIM_PATH + 3];
 
 	if (expand_home(text_strip(span_of(given)), home, e) == -1)
 		return -1;

@@ -137,7 +137,7 @@ int
 probe(const struct store *st, struct msg_store_disk *out, char *why, struct err *e)
 {
 	struct staging s;
-	struct place   p;
+	struct place   p = { 0 };
 
 	*why = '\0';
 	msg_defaults(MSG_STORE_DISK, out);

@@ -349,25 +349,23 @@ move_away(const struct scope *s, const char *where, int to)
 int
 skills_delete(const struct scope *s, const char *name, struct err *e)
 {
-	struct skill   old;
-	struct staging away;
+	struct skill   old = { .where = "" };
+	struct staging away = { .dir = -1 };
+	struct err     none;
+	int            r = -1;
 
 	if (skills_need(s, name, &old, e) == -1)
 		return -1;
-	int r = 0;
-	if (*old.where == '\0')
-		r = err_set(e, E_INVALID, "Only managed skills under the Box skills root can be deleted");
-	else
-		r = staging_open(&away, s->skills, e);
-	if (r == 0) {
-		if (move_away(s, old.where, away.dir) == -1) {
-			struct err none;
-
-			r = err_sys(e, "remove %s", old.package_root);
-			(void)staging_close(&away, &none);
-		} else if ((r = staging_close(&away, e)) == -1)
+	if (*old.where == '\0') {
+		err_set(e, E_INVALID, "Only managed skills under the Box skills root can be deleted");
+	} else if (staging_open(&away, s->skills, e) == 0 && move_away(s, old.where, away.dir) == -1) {
+		err_sys(e, "remove %s", old.package_root);
+		(void)staging_close(&away, &none);
+	} else if (away.dir != -1) {
+		r = staging_close(&away, e);
+		if (r == -1)
 			err_prefix(e, "the skill is gone, but not all of its files");
-		if (r == 0)
+		else
 			remove_empty_parents(s->root, old.where);
 	}
 	skill_clear(&old);

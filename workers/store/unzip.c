@@ -72,9 +72,9 @@ judge_path(struct piece *p, struct err *e)
 	bool safe = portable[0] != '/' && text_normpath(span_of(portable), normal) && strcmp(normal, ".") != 0 &&
 		    strcmp(normal, "..") != 0 && strncmp(normal, "../", 3) != 0 && !has_drive(normal);
 	free(portable);
+	p->path = safe ? strdup(normal) : NULL;
 	if (!safe)
 		return refuse(e, "contains an unsafe path", en);
-	p->path = strdup(normal);
 	return p->path != NULL ? 0 : err_set(e, E_SYS, "no memory");
 }
 
@@ -111,7 +111,7 @@ judge_size(struct unpack *u, const struct zip_entry *en, struct err *e)
 static int
 judge_duplicate(const struct unpack *u, size_t i, struct err *e)
 {
-	for (size_t k = 0; k < i; k++)
+	for (size_t k = 0; k < i && u->pieces[k].path != NULL && u->pieces[i].path != NULL; k++)
 		if (strcmp(u->pieces[k].path, u->pieces[i].path) == 0)
 			return refuse(e, "contains a duplicate path", u->pieces[i].en);
 	return 0;
@@ -261,8 +261,10 @@ unzip(struct span archive, int into, struct err *e)
 	if (zipdir_read(&u.dir, archive, e) == -1)
 		return -1;
 	u.pieces = calloc(u.dir.n + 1, sizeof(*u.pieces));
-	int r = u.pieces == NULL ? err_set(e, E_SYS, "no memory") : judge(&u, e);
-	if (r == 0 && u.dir.n > 0)
+	int r = -1;
+	if (u.pieces == NULL)
+		err_set(e, E_SYS, "no memory");
+	else if ((r = judge(&u, e)) == 0 && u.dir.n > 0)
 		r = unpack_all(&u, archive, e);
 	if (u.a != NULL)
 		archive_read_free(u.a);

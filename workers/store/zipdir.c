@@ -402,25 +402,29 @@ read_entries(struct zip *z)
 
 /* ---- the whole --------------------------------------------------------------------------- */
 
+struct range {
+	uint64_t offset, end;
+};
+
 static int
 by_offset(const void *a, const void *b)
 {
-	const struct zip_entry *const *x = a, *const *y = b;
+	const struct range *x = a, *y = b;
 
-	return (*x)->offset < (*y)->offset ? -1 : (*x)->offset > (*y)->offset;
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
 static bool
 overlap(const struct zip_dir *d)
 {
-	const struct zip_entry *order[LIM_ZIP_ENTRIES + 1];
-	bool                    any = false;
+	struct range order[LIM_ZIP_ENTRIES + 1];
+	bool         any = false;
 
 	for (size_t i = 0; i < d->n; i++)
-		order[i] = &d->v[i];
+		order[i] = (struct range){ d->v[i].offset, d->v[i].end };
 	qsort(order, d->n, sizeof(*order), by_offset);
 	for (size_t i = 1; i < d->n; i++)
-		any |= order[i]->offset < order[i - 1]->end;
+		any |= order[i].offset < order[i - 1].end;
 	return any;
 }
 
