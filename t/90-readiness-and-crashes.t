@@ -17,7 +17,8 @@ begin() { # until a trial's command runs; init is stopped, so that it does not e
 		host health >"$D/health" 2>&1 &
 		job=$!
 		until running || ! kill -0 $job 2>/dev/null; do :; done
-		name=$(trial) && init=$(boxctl inspect "$name" -o json 2>/dev/null | field init_pid) && [ -n "$init" ] && kill -STOP "$init" 2>/dev/null && break
+		name=$(trial) && init=$(boxctl inspect "$name" -o json 2>/dev/null | field init_pid) && [ -n "$init" ] && kill -STOP "$init" 2>/dev/null && running && break
+		[ -n "$init" ] && kill -CONT "$init" 2>/dev/null
 		wait $job
 	done
 	worker=$(boxctl inspect "$name" -o json | field worker_pid)
