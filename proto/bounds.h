@@ -131,6 +131,19 @@
 #define LIM_POOL_SEC 300.0 /* for one request: then box-pool is stuck, and is killed */
 #define LIM_TRIAL_SEC 60.0 /* for a try of the sandbox, and for box-store's of the skills */
 
+/* Network, and box-egress that lets sessions out */
+#define LIM_DNS_NAME 254          /* a name as text, without the dot at its end */
+#define LIM_NET_RULE 512          /* one rule as text: a name and a few words */
+#define LIM_NET_RULES 4096        /* of one list */
+#define LIM_NET_SETS 64           /* sections of the file of rules */
+#define LIM_NET_DENIALS 16        /* told of one session: the last */
+#define LIM_NET_FLOWS 64          /* open connections that are told */
+#define LIM_RESOLVERS 8           /* that are asked; resolv.conf(5) knows three */
+#define LIM_EGRESS_START_SEC 10.0 /* until a new box-egress says that it stands */
+#define LIM_EGRESS_LOOK_SEC 2.0   /* a result waits no longer for what was refused meanwhile */
+#define NET_PORT \
+	1021 /* in the namespace, all that goes out is redirected here; privileged, so nobody inside can take it */
+
 /* Watching a workspace on the host */
 #define LIM_SCAN_DEPTH \
 	256 /* directories below directories: a descriptor and a buffer each; deeper counts as too much */

@@ -33,6 +33,7 @@ enum {
 	FROM_FILES = 1 << 6, /* box-files, which only answers */
 	FROM_STORE = 1 << 7,
 	FROM_POOL = 1 << 8, /* box-pool, which only answers */
+	FROM_EGRESS = 1 << 9,
 };
 
 /* ---- what a field may be ---- */

@@ -8,7 +8,7 @@
 T_C      := $(sort $(wildcard t/[0-9][0-9]-*.c))
 T_NAMES  := $(patsubst t/%.c,%,$(T_C))
 T_BUILT  := $(patsubst %,$(O)/t/%.t,$(T_NAMES))
-T_COMMON := $(PROTO) $(WORDS) $(LOOP) t/lib/tap t/lib/check t/lib/values t/lib/twist
+T_COMMON := $(PROTO) $(WORDS) $(LOOP) $(NET) t/lib/tap t/lib/check t/lib/values t/lib/twist
 T_LIBS   := -lev $(mp_LIBS) -lsodium -lseccomp -lm
 TESTS    := $(T_BUILT) $(sort $(wildcard t/*.t))
 
@@ -35,7 +35,7 @@ FUZZ_SEC ?= 20
 FUZZ_SAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 FUZZ_NAMES := $(patsubst t/fuzz/%.c,%,$(sort $(wildcard t/fuzz/fuzz_*.c)))
 FUZZ_BUILT := $(addprefix $(O)/fuzz/,$(FUZZ_NAMES))
-FUZZ_OBJ   := $(patsubst %,$(O)/fuzz/obj/%.o,$(PROTO) $(WORDS))
+FUZZ_OBJ   := $(patsubst %,$(O)/fuzz/obj/%.o,$(PROTO) $(WORDS) $(NET))
 
 # Asked once, and only when a fuzz target is wanted: is there a clang that can link a fuzzer?
 fuzz_can = $(shell echo 'int LLVMFuzzerTestOneInput(const char *p, long n) { (void)p; (void)n; return 0; }' | \

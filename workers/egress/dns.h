@@ -1,0 +1,55 @@
+/*
+ * Names for sandboxes.  A session asks by UDP on a socket in its namespace, or by TCP on a connection that was
+ * redirected; the host's resolvers are asked for what its rules let it ask, and only what may be passed on is.
+ *
+ * Hostile packets come from both sides and are taken apart by ldns alone; c-ares speaks with the resolvers.
+ */
+#ifndef EGRESS_DNS_H
+#define EGRESS_DNS_H
+
+#include <ev.h>
+
+#include "msg.h"
+#include "netaddr.h"
+#include "rules.h"
+
+/* ---- the host's resolvers; one for all sessions ---- */
+
+struct resolver;
+
+/* servers: "1.2.3.4", "1.2.3.4:53", "[::1]:53".  Reads no file, then or later. */
+struct resolver *resolver_open(struct ev_loop *, const struct strs *servers, struct err *);
+void             resolver_close(struct resolver **);
+
+/* From the next question on. */
+int resolver_servers(struct resolver *, const struct strs *servers, struct err *);
+
+/* ---- the names of one session ---- */
+
+struct dns;
+
+struct dns_ops {
+	/* A well-formed question.  Counted, and judged: not allowed is answered NXDOMAIN. */
+	void (*judge)(void *arg, const char *name, struct verdict *);
+
+	/*
+	 * An address of an answer to that name.  true: pass it on, and it is pinned for the name by now.  false: it is
+	 * refused by a rule, or this host has no way to it; it is left out.
+	 */
+	bool (*address)(void *arg, const char *name, const struct netaddr *, uint32_t ttl_sec);
+
+	/* A question was refused because there were too many, or too many bytes. */
+	void (*over_limit)(void *arg);
+};
+
+/* Takes the UDP socket when it succeeds. */
+struct dns *dns_open(struct ev_loop *, struct resolver *, int udp, uint64_t bytes_per_minute, const struct dns_ops *,
+    void *arg, struct err *);
+
+/* A redirected TCP connection to port 53 of 127.0.0.1.  Takes it. */
+void dns_take(struct dns *, int fd);
+
+/* With all questions that wait, and its connections. */
+void dns_close(struct dns **);
+
+#endif
