@@ -215,6 +215,7 @@ set_host_path(struct args *a, const char *v, struct err *e)
 		return err_set(e, E_SYS, "no memory");
 	a->spec.host_path_mode = cut_mode(text);
 	free((char *)a->host_path);
+	free(a->network_rules);
 	a->host_path = host_path(text);
 	free(text);
 	if (a->host_path == NULL)
@@ -325,6 +326,49 @@ set_network(struct args *a, const char *v, struct err *e)
 	if (one_of(MSG_SPEC, "network", v, &which, e) == -1)
 		return -1;
 	a->spec.network = (enum network)which;
+	return 0;
+}
+
+static int
+set_network_rule(struct args *a, const char *v, struct err *e)
+{
+	struct strs *s = &a->spec.network_rules;
+
+	if (s->n % 16 == 0) {
+		const char **more = realloc(a->network_rules, (s->n + 17) * sizeof(*more));
+
+		if (more == NULL)
+			return err_set(e, E_SYS, "no memory");
+		s->v = a->network_rules = more;
+	}
+	s->v[s->n++] = v;
+	s->v[s->n] = NULL;
+	return 0;
+}
+
+static int
+set_network_set(struct args *a, const char *v, struct err *e)
+{
+	(void)e;
+	a->spec.network_set = v;
+	return 0;
+}
+
+static int
+set_net_rules(struct args *a, const char *v, struct err *e)
+{
+	(void)v;
+	(void)e;
+	a->net_rules = true;
+	return 0;
+}
+
+static int
+set_net_reload(struct args *a, const char *v, struct err *e)
+{
+	(void)v;
+	(void)e;
+	a->net_reload = true;
 	return 0;
 }
 
@@ -545,7 +589,11 @@ const struct opt spec_options[] = { { 0, "memory", "SIZE", "memory limit: 512 (M
 	{ 0, "writable-root", NULL, "let the whole root be written, for the session's life", set_writable_root },
 	{ 0, "persistent", NULL, "never end it for being idle", set_persistent },
 	{ 0, "idle", "SECONDS", "end it after so long without a command", set_idle },
-	{ 0, "network", "off|on", "off (default): loopback only", set_network },
+	{ 0, "network", "off|on", "off (default): loopback only; on: the internet, by the operator's rules",
+	    set_network },
+	{ 0, "network-rule", "RULE", "a rule of your own, such as 'deny all'; can be given many times, first match",
+	    set_network_rule },
+	{ 0, "network-set", "NAME", "section of the operator's rules", set_network_set },
 	{ 0, "require", "WALL[,WALL]", "refuse to make it without these walls", set_require }, END_OF_TABLE };
 
 const struct opt exec_options[] = { { 'e', "env", "NAME[=VALUE]", "set a variable; without a value, pass our own",
@@ -592,6 +640,12 @@ const struct opt pool_options[] = {
 const struct opt doctor_options[] = {
 	{ 0, "attack", NULL, "attack throw-away sessions of the running boxd, and tell what held", set_attack },
 	END_OF_TABLE
+};
+
+const struct opt net_options[] = {
+	{ 0, "rules", NULL, "the rules in force, and the ranges behind them", set_net_rules },
+	{ 0, "reload", NULL, "read the file of rules again", set_net_reload },
+	END_OF_TABLE,
 };
 
 const struct opt token_options[] = {

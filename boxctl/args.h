@@ -22,6 +22,7 @@ struct args {
 	struct msg_spec spec;                  /* its extra_mounts are owned */
 	const char     *host_path;             /* owned; of the spec */
 	const char     *required[LIM_REQUIRE]; /* what spec.require points to */
+	const char    **network_rules;         /* owned; what spec.network_rules points to */
 
 	/* exec, run: all but session, argv and stdin is filled in */
 	struct msg_exec exec;
@@ -49,6 +50,7 @@ struct args {
 	bool        attack;
 	bool        new_token;
 	const char *url; /* langbot-stdio; NULL: the socket */
+	bool        net_rules, net_reload;
 
 	/* what is not an option */
 	const char **v; /* owned; NULL behind the last */
@@ -67,7 +69,7 @@ enum { OPT_GROUPS = 4 };
 
 extern const struct opt global_options[], common_options[], spec_options[], exec_options[], rm_options[], ps_options[],
     create_options[], process_options[], cp_options[], doctor_options[], agent_options[], pool_options[],
-    token_options[], langbot_stdio_options[];
+    token_options[], langbot_stdio_options[], net_options[];
 
 void args_init(struct args *);
 void args_clear(struct args *);

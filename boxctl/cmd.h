@@ -63,6 +63,7 @@ int cmd_files(const struct args *);
 int cmd_rm(const struct args *);
 int cmd_doctor(const struct args *);
 int cmd_pool(const struct args *);
+int cmd_net(const struct args *);
 int cmd_token(const struct args *);
 int cmd_call(const struct args *);
 int cmd_agent(const struct args *);

@@ -292,6 +292,8 @@ verdict(const struct run *r)
 	}
 	bool lost = has_lost_output(r);
 	int  code = exit_code(r);
+	if (*r->result->hint != '\0' && !r->args->json)
+		complain("%s", r->result->hint);
 	return lost ? EXIT_BOXD : code;
 }
 

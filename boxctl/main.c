@@ -45,6 +45,12 @@ const struct cmd commands[] = {
 	    { ps_options, common_options }, ANY, 0, 0, cmd_ps },
 	{ "inspect", NULL, "SESSION", "tell all about a session", "  boxctl inspect work\n", { common_options }, ANY, 1,
 	    1, cmd_inspect },
+	{ "net", NULL, "SESSION | net --rules | net --reload", "what a session does outside, and the rules for that",
+	    "  boxctl net work\n"
+	    "  boxctl net work -o json\n"
+	    "  boxctl net --rules\n"
+	    "  boxctl net --reload\n",
+	    { net_options, common_options }, ANY, 0, 1, cmd_net },
 	{ "pause", NULL, "SESSION...", "stop every process of sessions where it is", "  boxctl pause work\n",
 	    { common_options }, ANY, 1, ANY, cmd_pause },
 	{ "resume", "unpause", "SESSION...", "let the processes of paused sessions go on", "  boxctl resume work\n",

@@ -177,6 +177,7 @@ set_network(struct agent_plan *p, const struct msg_agent_exec *x, struct err *e)
 	if (counts(p, "network", *x->network != '\0') && choice(MSG_SPEC, "network", x->network, &v, e) == -1)
 		return -1;
 	p->spec.network = (enum network)v;
+	p->spec.network_set = p->spec.network == NETWORK_ON ? p->profile->name : "";
 	return 0;
 }
 

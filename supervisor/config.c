@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "instance.h"
+#include "netaddr.h"
 #include "path.h"
 
 enum conf_kind {
@@ -24,6 +25,7 @@ enum conf_kind {
 	INSTANCE,
 	ORIGINS,
 	HOSTS,
+	SERVERS,
 	ADDRESS,
 	PROFILE,
 	TEMPLATE,
@@ -206,16 +208,18 @@ set_backend(const struct option *o, enum backend *to, const char *text, struct e
 
 static const struct choice {
 	const char *option;
-	const char *words[3]; /* NULL behind the last */
+	const char *words[5]; /* NULL behind the last */
 } choices[] = {
 	{ "auth", { "token", "none" } },
-	{ "network_on", { "refuse", "loopback" } },
+	{ "network_on", { "egress", "slirp", "loopback", "refuse" } },
 };
 
 static int
 set_choice(const struct option *o, char *to, const char *text, struct err *e)
 {
 	const struct choice *c = choices;
+	char                 all[64];
+	size_t               n = 0;
 
 	while (strcmp(c->option, o->name) != 0)
 		c++;
@@ -224,8 +228,9 @@ set_choice(const struct option *o, char *to, const char *text, struct err *e)
 			strcpy(to, text);
 			return 0;
 		}
-	return err_set(e, E_INVALID, "%s: '%s' should be %s or %s", o->name, log_escape(text, strlen(text)),
-	    c->words[0], c->words[1]);
+	for (const char *const *w = c->words; *w != NULL; w++)
+		n += (size_t)snprintf(all + n, sizeof(all) - n, "%s%s", n == 0 ? "" : w[1] == NULL ? " or " : ", ", *w);
+	return err_set(e, E_INVALID, "%s: '%s' should be %s", o->name, log_escape(text, strlen(text)), all);
 }
 
 static int
@@ -249,6 +254,16 @@ is_origin(const char *name)
 	const char *colon = strstr(name, "://");
 
 	return colon != NULL && colon != name && is_host(colon + 3);
+}
+
+static bool
+is_server(const char *name)
+{
+	struct netaddr a;
+	struct address with_port;
+	struct err     ignored;
+
+	return netaddr_parse(name, &a) || (strcmp(name, "none") != 0 && address_parse(&with_port, name, &ignored) == 0);
 }
 
 enum { NAMES = 64 }; /* of a list; as many as gateway_start takes */
@@ -331,6 +346,9 @@ option_set(const struct option *o, struct config *c, const char *value, struct e
 		return set_names(o, to, value, is_origin, "an origin, such as https://example.org", e);
 	case HOSTS:
 		return set_names(o, to, value, is_host, "the name of a host", e);
+	case SERVERS:
+		return set_names(
+		    o, to, value, is_server, "an address, such as 9.9.9.9, 9.9.9.9:53 or [2620:fe::fe]:53", e);
 	case ADDRESS:
 		return set_address(o, to, value, e);
 	}
@@ -385,6 +403,9 @@ config_check(const struct config *c, struct err *e)
 	if (c->gateway_uid >= c->uid_base && c->gateway_uid < end)
 		return err_set(e, E_INVALID, "gateway_uid: %lu is one of the sandboxes' uids (%lu..%lu)",
 		    c->gateway_uid, c->uid_base, end - 1);
+	if (c->egress_uid == c->gateway_uid || (c->egress_uid >= c->uid_base && c->egress_uid < end))
+		return err_set(e, E_INVALID, "egress_uid: %lu is %s", c->egress_uid,
+		    c->egress_uid == c->gateway_uid ? "gateway_uid as well" : "one of the sandboxes' uids");
 	return check_door(c, e);
 }
 

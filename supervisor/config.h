@@ -20,7 +20,8 @@ typedef double         conf_REAL;
 typedef char           conf_TEXT[LIM_PATH + 1];
 typedef char           conf_PATH[LIM_PATH + 1];
 typedef char           conf_PATHS[LIM_PATH + 1]; /* as in the file; config_next_path takes it apart */
-typedef char           conf_CHOICE[17];          /* one of the words that config.c has for it */
+typedef char           conf_SERVERS[LIM_PATH + 1];
+typedef char           conf_CHOICE[17]; /* one of the words that config.c has for it */
 typedef char           conf_INSTANCE[129];
 typedef char           conf_ORIGINS[LIM_PATH + 1]; /* as in the file, as the next; config_next_name takes them apart */
 typedef char           conf_HOSTS[LIM_PATH + 1];

@@ -1,6 +1,7 @@
 #include "exec_notice.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "pystr.h"
 
@@ -48,4 +49,7 @@ exec_notice(const struct msg_exec_result *x, const struct msg_spec *s, uint64_t 
 	case CAUSE_DISK:
 		break;
 	}
+	size_t n = strlen(out);
+	if (*x->hint != '\0')
+		snprintf(out + n, size - n, "%sboxd: %s", n > 0 ? "\n" : "", x->hint);
 }

@@ -16,6 +16,7 @@ struct agent;
 struct asks;
 struct dirs;
 struct door;
+struct egress;
 struct errorring;
 struct gateway;
 struct langbot;
@@ -39,6 +40,7 @@ struct house {
 	struct spares        *spares;
 	struct asks          *asks;
 	struct door          *door;
+	struct egress        *egress;
 	struct tenancy       *tenancy;
 	struct admission     *admission;
 	struct langbot       *langbot;

@@ -3,7 +3,7 @@
  *
  *	SIGTERM, SIGINT   end every sandbox, then exit 0; a second one does not wait
  *	SIGUSR2           execute boxd anew in place; sandboxes stay and are taken over
- *	SIGHUP            ignored: no option can be changed while running yet
+ *	SIGHUP            read the rules for networks again (network.rules); no other option changes while running
  */
 #include <errno.h>
 #include <getopt.h>
@@ -24,6 +24,7 @@
 #include "ask.h"
 #include "dirs.h"
 #include "door.h"
+#include "egress.h"
 #include "errorring.h"
 #include "fd.h"
 #include "filter.h"
@@ -31,6 +32,7 @@
 #include "langbot.h"
 #include "machine.h"
 #include "mountrules.h"
+#include "netrules.h"
 #include "notify.h"
 #include "pool.h"
 #include "readiness.h"
@@ -158,13 +160,16 @@ load_config(struct config *c, const struct options *o, struct err *e)
 	return config_check(c, e);
 }
 
-/* The policy is part of the configuration: it is read as strictly, and before anything is started. */
+/* Policy and rules are part of the configuration: they are read as strictly, and before anything is started. */
 static int
 check_policy(const struct config *c, struct err *e)
 {
-	AUTO_FD int program = filter_compile(c->seccomp_policy, e);
+	AUTO_FD int      program = filter_compile(c->seccomp_policy, e);
+	struct netrules *rules = program == -1 ? NULL : netrules_read(c->network_rules, e);
+	bool             good = rules != NULL;
 
-	return program == -1 ? -1 : 0;
+	netrules_free(&rules);
+	return good ? 0 : -1;
 }
 
 /* ---- signals --------------------------------------------------------------------------------- */
@@ -231,10 +236,13 @@ on_upgrade(struct ev_loop *loop, ev_signal *w, int revents)
 static void
 on_hangup(struct ev_loop *loop, ev_signal *w, int revents)
 {
+	struct control *c = w->data;
+	struct err      e;
+
 	(void)loop;
-	(void)w;
 	(void)revents;
-	log_info("SIGHUP ignored: restart boxd, or send SIGUSR2, to read the configuration again");
+	if (egress_reload(c->house->egress, &e) == -1)
+		log_error("the rules in force stay: %s", e.text);
 }
 
 static void
@@ -296,6 +304,11 @@ house_open(struct house *h, struct dirs *d, struct door_start *door, struct err 
 		close(listener);
 		return -1;
 	}
+	h->egress = egress_open(h, e);
+	if (h->egress == NULL) {
+		close(listener);
+		return -1;
+	}
 	h->gateway = gateway_open(h, listener, e);
 	if (h->gateway == NULL)
 		return -1;
@@ -308,6 +321,7 @@ house_open(struct house *h, struct dirs *d, struct door_start *door, struct err 
 static void
 house_close(struct house *h)
 {
+	egress_close(&h->egress); /* results that wait for it can still be told */
 	gateway_close(&h->gateway);
 	spares_close(&h->spares);
 	registry_close(&h->registry);

@@ -33,13 +33,28 @@ policy_make_name(char name[LIM_NAME + 1])
 	name[LENGTH] = '\0';
 }
 
+enum net_mode
+policy_net_mode(const struct msg_spec *s, const struct config *c)
+{
+	if (s->network == NETWORK_OFF)
+		return NET_MODE_OFF;
+	return strcmp(c->network_on, "egress") == 0  ? NET_MODE_EGRESS
+	       : strcmp(c->network_on, "slirp") == 0 ? NET_MODE_SLIRP
+						     : NET_MODE_LOOPBACK;
+}
+
 int
 policy_fill_spec(struct msg_spec *s, const struct config *c, struct err *e)
 {
-	if (s->network == NETWORK_ON && strcmp(c->network_on, "loopback") != 0)
+	if (s->network == NETWORK_ON && strcmp(c->network_on, "refuse") == 0)
 		return err_set(e, E_INVALID,
-		    "spec.network: 'on' is not there yet: this boxd gives a sandbox loopback only, and says yes to "
-		    "'on' with network_on = loopback in boxd.conf");
+		    "spec.network: 'on' is refused here: network_on = refuse in boxd.conf; network_on = egress gives a "
+		    "sandbox the internet by rules");
+	if (s->network == NETWORK_OFF && (s->network_rules.n > 0 || *s->network_set != '\0'))
+		return err_set(e, E_INVALID, "spec.%s: only with network on",
+		    s->network_rules.n > 0 ? "network_rules" : "network_set");
+	if (policy_net_mode(s, c) == NET_MODE_SLIRP && s->network_rules.n > 0)
+		return err_set(e, E_INVALID, "spec.network_rules: not with network_on = slirp, which knows no rules");
 	for (size_t i = 0; i < s->require.n; i++)
 		if (wall_find(s->require.v[i], &(enum wall){ 0 }, e) == -1)
 			return err_prefix(e, "spec.require");

@@ -12,6 +12,9 @@ void policy_make_name(char name[LIM_NAME + 1]);
 /* Fill in the configured defaults and check what the field table cannot. */
 int policy_fill_spec(struct msg_spec *, const struct config *, struct err *);
 
+/* What its network is here. */
+enum net_mode policy_net_mode(const struct msg_spec *, const struct config *);
+
 /* Where its private workspace goes; auto: to a disk, whichever way works. */
 enum backend policy_backend(const struct msg_spec *, const struct config *);
 

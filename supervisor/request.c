@@ -202,3 +202,10 @@ requests_fail_sent(struct requests *all, struct gateway *g, const struct err *wh
 {
 	fail_forwarded(all, false, g, why);
 }
+
+struct request *
+request_take(struct requests *all, struct request *r)
+{
+	TAILQ_REMOVE(all, r, next);
+	return r;
+}

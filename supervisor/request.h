@@ -27,6 +27,7 @@ struct request {
 	bool               streamed;
 	bool               anew; /* a CREATE, in held: to be routed once more when the session is gone */
 	enum on_timeout    on_timeout;
+	uint64_t           denied;     /* EXEC: so many connections of its session had been refused before */
 	struct packet      held;       /* not yet sent to a worker; EXEC, after a timeout: the reply */
 	struct packet      sent;       /* EXEC: to be sent once more, should no init have heard of it */
 	struct attachment *attachment; /* owned; PROCESS_ATTACH only */
@@ -64,5 +65,8 @@ void requests_fail_forwarded(struct requests *, struct gateway *, const struct e
 void requests_fail_sent(struct requests *, struct gateway *, const struct err *);
 
 void request_drop(struct requests *, struct request *);
+
+/* Out of its list: whoever takes it replies or fails it with a list of its own. */
+struct request *request_take(struct requests *, struct request *);
 
 #endif

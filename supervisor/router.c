@@ -6,6 +6,7 @@
 #include "admin.h"
 #include "agent.h"
 #include "door.h"
+#include "egress.h"
 #include "identity.h"
 #include "langbot.h"
 #include "log.h"
@@ -15,6 +16,7 @@
 #include "pool.h"
 #include "readiness_trial.h"
 #include "registry.h"
+#include "spare.h"
 
 static int
 to_session(struct house *h, const char *name, const struct msg *m, struct err *e)
@@ -32,6 +34,22 @@ is_trial(const struct msg *m, const char *name)
 	return m->conn == CONN_OWN && strncmp(name, TRIAL_PREFIX, strlen(TRIAL_PREFIX)) == 0;
 }
 
+/* Rules that are none are told before anything is made.  An agent's profile need not have a section. */
+static int
+check_network(const struct house *h, const struct msg *m, const struct msg_spec *s, struct err *e)
+{
+	struct netrules *own = netrules_of(&s->network_rules, e);
+	bool             good = own != NULL;
+
+	netrules_free(&own);
+	if (good && m->conn != CONN_OWN && !netrules_has(egress_rules(h->egress), s->network_set))
+		return err_set(e, E_INVALID, "spec.network_set: %s has no section [%s]",
+		    *h->config->network_rules != '\0' ? h->config->network_rules
+						      : "there are no rules, and the file network.rules",
+		    log_escape(s->network_set, strlen(s->network_set)));
+	return good ? 0 : -1;
+}
+
 static int
 on_create(struct house *h, const struct msg *m, struct err *e)
 {
@@ -41,7 +59,8 @@ on_create(struct house *h, const struct msg *m, struct err *e)
 	uint32_t                 uid_base;
 
 	snprintf(name, sizeof(name), "%s", c->session);
-	if (policy_check_name(name, e) == -1 || policy_fill_spec(&spec, h->config, e) == -1)
+	if (policy_check_name(name, e) == -1 || policy_fill_spec(&spec, h->config, e) == -1 ||
+	    check_network(h, m, &spec, e) == -1)
 		return -1;
 	if (h->machine->barrier.code != E_NONE)
 		return err_set(e, E_BACKEND, "no sandbox can be made here: %.900s", h->machine->barrier.text);
@@ -64,6 +83,7 @@ on_create(struct house *h, const struct msg *m, struct err *e)
 	s = registry_take_spare(h->registry, name, &spec);
 	if (s != NULL)
 		return session_claim(s, &spec, m, e);
+	spares_asked(h->spares, spec.network);
 	if (registry_uids(h->registry, &uid_base, e) == -1)
 		return -1;
 	s = session_create(h, name, &spec, uid_base, m, e);
@@ -72,8 +92,6 @@ on_create(struct house *h, const struct msg *m, struct err *e)
 		return -1;
 	}
 	registry_add(h->registry, s);
-	if (spec.network == NETWORK_ON)
-		log_warn("session=%lu name=%s asked for network: on, and has loopback only", session_info(s).id, name);
 	return 0;
 }
 
@@ -191,6 +209,9 @@ static const struct {
 	[MSG_POOL_CREATE] = { pool_deliver, true, ID_NATIVE },
 	[MSG_POOL_REMOVE] = { pool_deliver, true, ID_NATIVE },
 	[MSG_POOL_STATUS] = { pool_deliver, false, ID_NATIVE },
+	[MSG_NET] = { egress_deliver, false, ID_NATIVE },
+	[MSG_NET_RULES] = { egress_deliver, false, ID_NATIVE },
+	[MSG_NET_RELOAD] = { egress_deliver, true, ID_NATIVE },
 	[MSG_CANCEL] = { on_cancel, false, ID_NATIVE | ID_RELAY },
 	[MSG_OUTPUT_ACK] = { on_output_ack, false, ID_NATIVE | ID_RELAY },
 };

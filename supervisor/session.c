@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ask.h"
+#include "egress.h"
 #include "gateway.h"
 #include "machine.h"
 
@@ -63,6 +64,7 @@ session_info(const struct session *s)
 		.spec = s->spec,
 		.isolation = isolation(s),
 		.disk = s->disk,
+		.net = session_net_info(s),
 		.created_ms = s->created_ms,
 		.last_used_ms = s->last_used_ms,
 		.paused = s->paused,
@@ -137,6 +139,7 @@ on_exec(struct session *s, const struct msg *m, struct err *e)
 	r->exec = house_next_id(s->house);
 	r->streamed = x->window > 0;
 	r->on_timeout = x->on_timeout;
+	r->denied = egress_info(s->house->egress, s->id).denied;
 	if (send_or_hold(s, r, x, e) == -1) {
 		request_drop(&s->pending, r);
 		return -1;

@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "dirs.h"
+#include "egress.h"
 #include "fd.h"
 #include "log.h"
 #include "machine.h"
@@ -36,6 +37,7 @@ session_new(struct house *h, uint64_t id, const char *name, const struct msg_spe
 	s->created_ms = s->last_used_ms = epoch_ms();
 	snprintf(s->name, sizeof(s->name), "%s", name);
 	TAILQ_INIT(&s->pending);
+	s->net_sockets[0] = s->net_sockets[1] = s->net_sockets[2] = -1;
 	session_init_timers(s);
 	session_count_walls(s);
 	return s;
@@ -127,7 +129,8 @@ session_fits(const struct session *s, const struct msg_spec *spec)
 	return s->spare && s->state == STATE_READY && s->spec.workspace_mb == spec->workspace_mb &&
 	       policy_backend(&s->spec, s->house->config) == policy_backend(spec, s->house->config) &&
 	       policy_tmp_mb(&s->spec, s->house->config) == policy_tmp_mb(spec, s->house->config) &&
-	       s->spec.network == spec->network &&
+	       s->spec.network == spec->network && strcmp(s->spec.network_set, spec->network_set) == 0 &&
+	       (spec->network == NETWORK_OFF || s->net_generation == egress_generation(s->house->egress)) &&
 	       (s->spec.pids_limit == spec->pids_limit || !s->house->machine->pids_by_rlimit) &&
 	       mountspec_is_default(spec) && !has_image(s, spec->image);
 }
@@ -227,6 +230,7 @@ session_free(struct session *s)
 	while (!TAILQ_EMPTY(&s->pending))
 		request_drop(&s->pending, TAILQ_FIRST(&s->pending));
 	child_close(&s->child);
+	session_net_close(s);
 	kept_clear(&s->spec_kept);
 	kept_clear(&s->disk_kept);
 	for (size_t i = 0; i < SESSION_CGROUPS; i++)

@@ -37,6 +37,9 @@ struct session {
 	uint64_t           processes;                     /* managed ones that live, as its worker told last */
 	struct msg_cgroups cgroups;                       /* where its cgroups are */
 	char              *cgroup_paths[SESSION_CGROUPS]; /* owned; of an adopted one, for the above */
+	enum net_mode      net_mode;                      /* of its sandbox */
+	uint64_t           net_generation;                /* of the rules that its namespace was built by */
+	int                net_sockets[3];                /* owned; listener, dns and refusals, until it is let out */
 	bool               anew;                          /* CLOSING to be made once more: creates wait for that */
 	bool               paused;                        /* or about to be */
 	bool               spare;                         /* built ahead, not claimed yet */
@@ -69,6 +72,21 @@ int session_start_worker(struct session *, enum work, struct err *);
 void session_start_soon(struct session *);
 
 void session_remove_dir(const struct session *);
+
+/* session_net.c: it is somebody's from now on, and gets its way out.  -1: it cannot have it. */
+int  session_let_out(struct session *, struct err *);
+void session_net_close(struct session *);
+
+struct msg_net_info session_net_info(const struct session *);
+
+/* It goes on in the next box-egress, or it is cut off. */
+void session_net_take(struct session *, struct msg *worker_ready);
+
+/* To be freed when the message is sent; NULL: nothing. */
+struct strs *session_net_plan(struct session *, struct msg_worker_start *);
+
+/* Say with a result what was refused meanwhile, and then reply; false: there is nothing to ask, reply now. */
+bool session_hint(struct session *, struct request *, const struct msg_exec_result *);
 
 /* How long its worker shall know ended processes, and how many of them. */
 void session_retention(const struct session *, uint64_t *sec, uint64_t *count);

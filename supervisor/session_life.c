@@ -148,6 +148,7 @@ fill_start(const struct session *s, enum work work, struct msg_worker_start *sta
 	if (work != WORK_SWEEP)
 		start->files = m->files;
 	session_retention(s, &start->process_retention_sec, &start->process_retained);
+	start->net_mode = s->net_mode;
 	if (work == WORK_BUILD) {
 		start->templates = s->house->dirs->templates;
 		start->skeleton = m->skeleton.dir;
@@ -174,11 +175,13 @@ session_start_worker(struct session *s, enum work work, struct err *e)
 	start.image = image;
 	start.resume.v = list;
 	start.resume.n = work == WORK_ADOPT ? resume_list(s, list) : 0;
+	struct strs *opened = work == WORK_BUILD ? session_net_plan(s, &start) : NULL;
 	start.followers.v = followers;
 	start.followers.n = work == WORK_ADOPT ? follower_list(s, followers) : 0;
 	log_debug(
 	    "session=%lu worker=%d %s", s->id, child_pid(s->child), msg_enum_name(MSG_WORKER_START, "work", (int)work));
 	int r = link_send(child_link(s->child), MSG_WORKER_START, 0, 0, &start, e);
+	free(opened);
 	if (r == 0)
 		requests_drop_deaf(&s->pending); /* their names are in the list, and what they had is told now */
 	return r;
@@ -318,6 +321,7 @@ fail(struct session *s, const struct err *why)
 	s->restart = (struct restart){ 0 };
 	ev_timer_stop(s->house->loop, &s->idle);
 	ev_timer_stop(s->house->loop, &s->again);
+	session_net_close(s);
 	if (s->child == NULL || send_close(s, &e) == -1) {
 		child_close(&s->child);
 		start_again(s);
@@ -399,6 +403,12 @@ check_required(const struct session *s, struct err *e)
 static void
 become_ready(struct session *s, const char *how)
 {
+	struct err e;
+
+	if (!s->spare && session_let_out(s, &e) == -1) {
+		fail(s, &e);
+		return;
+	}
 	log_at(s->spare ? LOG_DEBUG : LOG_INFO, "session=%lu name=%s %s worker=%d init=%lu build_us=%lu", s->id,
 	    s->name, how, child_pid(s->child), s->init_pid, s->build_us);
 	s->state = STATE_READY;
@@ -427,6 +437,7 @@ on_worker_ready(struct session *s, struct msg *m)
 	if (kept_set(&s->disk_kept, MSG_DISK, &s->disk, &e) == -1)
 		msg_defaults(MSG_DISK, &s->disk);
 	session_count_walls(s);
+	session_net_take(s, m);
 	s->paused = ready->paused || requests_count(&s->pending, MSG_PAUSE) > 0;
 	if (s->state == STATE_STARTING && check_required(s, &e) == -1) {
 		fail(s, &e);
@@ -518,7 +529,8 @@ on_exec_reply(struct session *s, struct request *r, struct msg *m)
 		drop_after_timeout(s, r, result);
 		return;
 	}
-	request_reply(&s->pending, r, s->house->gateway, MSG_EXEC_RESULT, result);
+	if (!session_hint(s, r, result))
+		request_reply(&s->pending, r, s->house->gateway, MSG_EXEC_RESULT, result);
 	session_touch(s);
 }
 

@@ -64,7 +64,8 @@ static const struct {
 	{ "etc/group", "root:x:0:\ntty:x:5:\nnogroup:x:65534:\n" }, { "etc/hostname", "box\n" },
 	{ "etc/hosts", "127.0.0.1 localhost box\n::1 localhost box\n" },
 	{ "etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n" },
-	{ "etc/resolv.conf", "" }, { "etc/ld.so.cache", "" }, /* the host's is mounted over it */
+	{ "etc/resolv.conf", "nameserver 127.0.0.1\n" }, /* box-egress, where the network is on */
+	{ "etc/ld.so.cache", "" },                       /* the host's is mounted over it */
 };
 
 /* Small host files that never hold a secret. */

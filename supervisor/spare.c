@@ -12,7 +12,8 @@ static const double LATER_SEC = 5.0;  /* something is wrong; whoever creates wil
 
 struct spares {
 	struct house *house;
-	ev_timer      build; /* runs while one is missing */
+	ev_timer      build;    /* runs while one is missing */
+	bool          asked[2]; /* by enum network: these are built ahead */
 };
 
 static void
@@ -39,12 +40,13 @@ spares_lost(struct spares *s)
 }
 
 static int
-build_one(struct house *h, struct err *e)
+build_one(struct house *h, enum network network, struct err *e)
 {
 	struct msg_spec spec;
 	uint32_t        uid_base;
 
 	msg_defaults(MSG_SPEC, &spec);
+	spec.network = network;
 	if (policy_fill_spec(&spec, h->config, e) == -1 || registry_uids(h->registry, &uid_base, e) == -1)
 		return -1;
 	struct session *s = session_prepare(h, &spec, uid_base, e);
@@ -54,6 +56,31 @@ build_one(struct house *h, struct err *e)
 	}
 	registry_add(h->registry, s);
 	return 0;
+}
+
+struct count {
+	enum network network;
+	size_t       n;
+};
+
+static bool
+count_one(struct session *s, void *arg)
+{
+	struct count *c = arg;
+
+	c->n += session_is_spare(s) && !session_is_closing(s) && session_spec(s)->network == c->network;
+	return true;
+}
+
+static bool
+lacks(const struct spares *s, enum network network)
+{
+	struct count c = { .network = network };
+
+	if (!s->asked[network])
+		return false;
+	registry_each(s->house->registry, count_one, &c);
+	return c.n < s->house->config->spare_sandboxes;
 }
 
 /* One at a time, so that the loop never stands still for long. */
@@ -66,15 +93,42 @@ on_build(struct ev_loop *loop, ev_timer *t, int revents)
 
 	(void)loop;
 	(void)revents;
-	if (h->stopping || registry_spares(h->registry) >= h->config->spare_sandboxes)
+	if (h->stopping || !(lacks(s, NETWORK_OFF) || lacks(s, NETWORK_ON)))
 		return;
-	if (build_one(h, &e) == -1) {
+	if (build_one(h, lacks(s, NETWORK_OFF) ? NETWORK_OFF : NETWORK_ON, &e) == -1) {
 		log_warn("no sandbox is built ahead: %s", e.text);
 		build_in(s, LATER_SEC);
 		return;
 	}
-	if (registry_spares(h->registry) < h->config->spare_sandboxes)
+	if (lacks(s, NETWORK_OFF) || lacks(s, NETWORK_ON))
 		build_in(s, SOON_SEC);
+}
+
+void
+spares_asked(struct spares *s, enum network network)
+{
+	if (s == NULL || s->asked[network] || s->house->config->spare_sandboxes == 0)
+		return;
+	s->asked[network] = true;
+	build_in(s, SOON_SEC);
+}
+
+static bool
+end_outdated(struct session *s, void *arg)
+{
+	(void)arg;
+	if (session_is_spare(s) && session_spec(s)->network == NETWORK_ON)
+		session_close(s, "the rules for networks have changed");
+	return true;
+}
+
+void
+spares_outdated(struct spares *s)
+{
+	if (s == NULL || !s->asked[NETWORK_ON])
+		return;
+	registry_each(s->house->registry, end_outdated, NULL);
+	build_in(s, SOON_SEC);
 }
 
 struct spares *
@@ -87,6 +141,7 @@ spares_open(struct house *h, struct err *e)
 		return NULL;
 	}
 	s->house = h;
+	s->asked[NETWORK_OFF] = true;
 	ev_timer_init(&s->build, on_build, 0., 0.);
 	s->build.data = s;
 	if (h->config->spare_sandboxes > 0)

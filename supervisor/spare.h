@@ -6,9 +6,16 @@
 #define SUPERVISOR_SPARE_H
 
 #include "house.h"
+#include "msg.h"
 
 struct spares *spares_open(struct house *, struct err *);
 void           spares_close(struct spares **);
+
+/* One of this kind was asked for.  Those with a network are built ahead only where they are used. */
+void spares_asked(struct spares *, enum network);
+
+/* The operator's rules have changed: those with a network were built by the old ones. */
+void spares_outdated(struct spares *);
 
 /* One became a session; build another. */
 void spares_used(struct spares *);

@@ -10,6 +10,8 @@
  *		landlock   1: restrict ourselves where the kernel can
  *		oom        descriptor of our own oom_score_adj
  *		slots      descriptor of the cgroup directory that commands' cgroups are in
+ *		net        first of three descriptors of a network that is on, see egress_open
+ *		hold       descriptor that ends with us, and somebody else with it
  *		each 0 without
  *
  *	fd 0 1 2  /dev/null
@@ -46,7 +48,7 @@ enum { FD_LISTENER = 3, FD_MASTER = 4, FD_FILTER = 5, BACKLOG = 8 };
 struct options {
 	bool     marks;
 	int64_t  orphan_ns;
-	uint64_t nofile, fsize_mb, landlock, oom, slots;
+	uint64_t nofile, fsize_mb, landlock, oom, slots, net, hold;
 };
 
 struct house {
@@ -70,6 +72,8 @@ parse_word(const char *word, struct options *o, struct err *e)
 		{ "landlock=", &o->landlock },
 		{ "oom=", &o->oom },
 		{ "slots=", &o->slots },
+		{ "net=", &o->net },
+		{ "hold=", &o->hold },
 	};
 
 	for (size_t i = 0; i < sizeof(v) / sizeof(*v); i++)
@@ -105,7 +109,7 @@ parse(int argc, char **argv, struct options *o, struct err *e)
 static int
 own_descriptors(const struct options *o, struct err *e)
 {
-	const int fds[] = { FD_LISTENER, FD_MASTER, FD_FILTER, (int)o->oom, (int)o->slots };
+	const int fds[] = { FD_LISTENER, FD_MASTER, FD_FILTER, (int)o->oom, (int)o->slots, (int)o->hold };
 
 	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
 		if (fds[i] != 0 && fcntl(fds[i], F_SETFD, FD_CLOEXEC) == -1)
@@ -113,6 +117,18 @@ own_descriptors(const struct options *o, struct err *e)
 	if (fcntl(FD_LISTENER, F_SETFL, O_NONBLOCK) == -1 || listen(FD_LISTENER, BACKLOG) == -1)
 		return err_sys(e, "listen");
 	return 0;
+}
+
+/* The last of them may be missing: a kernel without a log of packets. */
+static struct keepsakes
+own_network(const struct options *o)
+{
+	int fds[3] = { -1, -1, -1 };
+
+	for (int i = 0; o->net > 0 && i < 3; i++)
+		if (fcntl((int)o->net + i, F_SETFD, FD_CLOEXEC) == 0)
+			fds[i] = (int)o->net + i;
+	return (struct keepsakes){ fds[0], fds[1], fds[2] };
 }
 
 static void
@@ -151,6 +167,8 @@ be_frugal(void)
 static int
 build(struct house *h, const struct options *o, struct err *e)
 {
+	struct keepsakes kept = own_network(o); /* before anything else is opened */
+
 	be_frugal();
 	if (own_descriptors(o, e) == -1 || loop_open(&h->loop, e) == -1)
 		return -1;
@@ -169,7 +187,7 @@ build(struct house *h, const struct options *o, struct err *e)
 		return -1;
 	if ((h->execs = execs_open(&h->loop, &h->spawner, o->marks, e)) == NULL)
 		return -1;
-	h->master = master_open(&h->loop, h->execs, FD_LISTENER, FD_MASTER, o->orphan_ns, e);
+	h->master = master_open(&h->loop, h->execs, FD_LISTENER, FD_MASTER, &kept, o->orphan_ns, e);
 	if (h->master == NULL)
 		return -1;
 	return master_greet(h->master, e);

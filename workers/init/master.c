@@ -24,17 +24,18 @@
 #define RETRY_NS 100000000LL /* when there was no memory for a message */
 
 struct master {
-	struct source  source;   /* the connection; owned, -1 while there is none */
-	struct source  listener; /* owned */
-	struct loop   *loop;
-	struct execs  *execs;
-	struct chan_in in;
-	struct packet  stuck; /* refused by the socket, to be sent first */
-	bool           is_stuck;
-	bool           attached; /* it knows what is running */
-	int64_t        orphan_ns;
-	int64_t        missing_ns; /* when we end unless somebody comes; NEVER while connected */
-	int64_t        retry_ns;
+	struct source    source;   /* the connection; owned, -1 while there is none */
+	struct source    listener; /* owned */
+	struct loop     *loop;
+	struct execs    *execs;
+	struct chan_in   in;
+	struct packet    stuck; /* refused by the socket, to be sent first */
+	bool             is_stuck;
+	bool             attached; /* it knows what is running */
+	struct keepsakes kept;
+	int64_t          orphan_ns;
+	int64_t          missing_ns; /* when we end unless somebody comes; NEVER while connected */
+	int64_t          retry_ns;
 };
 
 /* ---- sending ------------------------------------------------------------------------- */
@@ -152,6 +153,9 @@ on_attach(struct master *m, struct msg *msg, struct err *e)
 
 	if (execs_attach(m->execs, msg->body, &known, e) == -1)
 		return -1;
+	known.net_listener = m->kept.listener;
+	known.net_dns = m->kept.dns;
+	known.net_refusals = m->kept.refusals;
 	m->attached = true;
 	answer(m, MSG_ATTACHED, msg->id, &known);
 	free(known.execs.v);
@@ -336,7 +340,8 @@ on_connect(struct source *s, uint32_t events)
 }
 
 struct master *
-master_open(struct loop *l, struct execs *x, int listener, int first, int64_t orphan_ns, struct err *e)
+master_open(struct loop *l, struct execs *x, int listener, int first, const struct keepsakes *kept, int64_t orphan_ns,
+    struct err *e)
 {
 	struct master *m = calloc(1, sizeof(*m));
 
@@ -346,6 +351,7 @@ master_open(struct loop *l, struct execs *x, int listener, int first, int64_t or
 	}
 	m->loop = l;
 	m->execs = x;
+	m->kept = *kept;
 	m->orphan_ns = orphan_ns;
 	m->retry_ns = NEVER;
 	m->attached = true; /* nothing has happened that it does not know */
@@ -361,7 +367,13 @@ master_open(struct loop *l, struct execs *x, int listener, int first, int64_t or
 int
 master_greet(struct master *m, struct err *e)
 {
-	if (msg_encode(&m->stuck, MSG_INIT_READY, 0, 0, &(struct msg_init_ready){}, e) == -1)
+	struct msg_init_ready ready = {
+		.net_listener = m->kept.listener,
+		.net_dns = m->kept.dns,
+		.net_refusals = m->kept.refusals,
+	};
+
+	if (msg_encode(&m->stuck, MSG_INIT_READY, 0, 0, &ready, e) == -1)
 		return -1;
 	push(m);
 	return 0;

@@ -9,8 +9,14 @@
 
 struct master;
 
+/* Sockets of a network that is on: kept, and handed to every master.  -1: none. */
+struct keepsakes {
+	int listener, dns, refusals;
+};
+
 /* Takes both descriptors.  NULL and the reason. */
-struct master *master_open(struct loop *, struct execs *, int listener, int first, int64_t orphan_ns, struct err *);
+struct master *master_open(
+    struct loop *, struct execs *, int listener, int first, const struct keepsakes *, int64_t orphan_ns, struct err *);
 
 /* Tell it that we are there. */
 int master_greet(struct master *, struct err *);

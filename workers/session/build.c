@@ -149,7 +149,11 @@ start_with(struct worker *w, const struct msg_worker_start *s, struct layers *la
 		.fsize_mb = s->fsize_mb,
 		.landlock = s->landlock,
 		.nproc = w->cgroup.pids_file == -1 ? s->spec.pids_limit + 1 : 0,
+		.net = { .mode = s->net_mode, .open = &s->net_open },
+		.hold = -1,
 	};
+	if (netns_prepare(&plan.net, e) == -1)
+		return -1;
 	if (sandbox_start(&w->box, &plan, e) == -1)
 		return -1;
 	disk_handed_over(&w->disk);
@@ -191,6 +195,10 @@ ready(struct worker *w, struct err *e)
 		.build_us = w->about.build_us,
 		.disk = w->about.disk,
 		.paused = w->about.paused,
+		.net_mode = w->about.net_mode,
+		.net_listener = w->net.listener,
+		.net_dns = w->net.dns,
+		.net_refusals = w->net.refusals,
 	};
 
 	told.execs.n = exec_list(w, found, LIM_EXECS);
@@ -201,6 +209,7 @@ ready(struct worker *w, struct err *e)
 		return -1;
 	if (caps_after_build(e) == -1 || link_send(w->up, MSG_WORKER_READY, 0, 0, &told, e) == -1)
 		return -1;
+	net_sockets_close(&w->net);
 	cgroup_hand_on(&w->cgroup);
 	cgroup_slot_prepare(&w->cgroup);
 	if (w->watch != NULL)
@@ -209,8 +218,15 @@ ready(struct worker *w, struct err *e)
 }
 
 int
-build_done(struct worker *w, struct err *e)
+build_done(struct worker *w, struct msg *m, struct err *e)
 {
+	const struct msg_init_ready *r = m->body;
+
+	w->net = (struct net_sockets){
+		.listener = msg_take_fd(m, r->net_listener),
+		.dns = msg_take_fd(m, r->net_dns),
+		.refusals = msg_take_fd(m, r->net_refusals),
+	};
 	w->about.build_us = span_us() - w->started_us;
 	w->about.init_pid = (uint64_t)w->box.pid;
 	w->about.init_start = process_start(w->box.pid);
@@ -249,6 +265,7 @@ find_init(struct worker *w, struct err *e)
 		w->about.init_start = s->init_start;
 		w->about.build_us = s->build_us;
 		w->about.paused = s->paused;
+		w->about.net_mode = s->net_mode;
 		r = disk_remember(&w->disk, &s->disk, e);
 		w->about.disk = w->disk.told;
 		w->box.pid = (pid_t)s->init_pid;
@@ -329,6 +346,11 @@ build_attached(struct worker *w, struct msg *m, struct err *e)
 	if (msg_expect(m, MSG_ATTACHED, e) == -1)
 		return -1;
 	struct msg_attached known = *(const struct msg_attached *)m->body;
+	w->net = (struct net_sockets){
+		.listener = msg_take_fd(m, known.net_listener),
+		.dns = msg_take_fd(m, known.net_dns),
+		.refusals = msg_take_fd(m, known.net_refusals),
+	};
 	files_adopt(w, &known);
 	exec_match(w, &known);
 	pause_adopt(w);

@@ -24,8 +24,17 @@
 #include "fd.h"
 #include "sys.h"
 
-/* Where box-init expects its descriptors; of the last three we tell it by argument. */
-enum { INIT_LISTENER = 3, INIT_CONTROL = 4, INIT_FILTER = 5, INIT_OOM = 6, INIT_CGROUP = 7, INIT_SELF = 8 };
+/* Where box-init expects its descriptors; of those behind the filter we tell it by argument. */
+enum {
+	INIT_LISTENER = 3,
+	INIT_CONTROL,
+	INIT_FILTER,
+	INIT_OOM,
+	INIT_CGROUP,
+	INIT_NET, /* three */
+	INIT_HOLD = INIT_NET + 3,
+	INIT_SELF,
+};
 
 /* The worker has written our uid map; EOF-like zero never comes from an eventfd. */
 static int
@@ -44,10 +53,12 @@ wait_for_map(int go, struct err *e)
  * overwritten by the one that shall become 4.
  */
 static int
-place_descriptors(const struct sandbox_plan *p, int oom, struct err *e)
+place_descriptors(const struct sandbox_plan *p, const struct net_sockets *net, int oom, struct err *e)
 {
-	int       from[] = { p->listener, p->control, p->filter, oom, p->cgroup->unified, p->init };
-	const int to[] = { INIT_LISTENER, INIT_CONTROL, INIT_FILTER, INIT_OOM, INIT_CGROUP, INIT_SELF };
+	int       from[] = { p->listener, p->control, p->filter, oom, p->cgroup->unified, net->listener, net->dns,
+		      net->refusals, p->hold, p->init };
+	const int to[] = { INIT_LISTENER, INIT_CONTROL, INIT_FILTER, INIT_OOM, INIT_CGROUP, INIT_NET, INIT_NET + 1,
+		INIT_NET + 2, INIT_HOLD, INIT_SELF };
 
 	for (size_t i = 0; i < sizeof(to) / sizeof(*to); i++)
 		if (from[i] != -1 && (from[i] = fcntl(from[i], F_DUPFD_CLOEXEC, 16)) == -1)
@@ -93,13 +104,13 @@ open_oom_file(void)
 }
 
 static int
-become_init(const struct sandbox_plan *p, struct err *e)
+become_init(const struct sandbox_plan *p, const struct net_sockets *net, struct err *e)
 {
 	bool  unified = p->cgroup->unified >= 0;
 	int   oom = open_oom_file();
-	char  words[6][32];
+	char  words[8][32];
 	char *argv[] = { "box-init", unified ? "cgroup" : "mark", words[0], words[1], words[2], words[3], words[4],
-		words[5], NULL };
+		words[5], words[6], words[7], NULL };
 	char *env[] = { NULL };
 
 	snprintf(words[0], sizeof(words[0]), "%d", LIM_ORPHAN_MS);
@@ -108,7 +119,9 @@ become_init(const struct sandbox_plan *p, struct err *e)
 	snprintf(words[3], sizeof(words[3]), "landlock=%d", p->landlock);
 	snprintf(words[4], sizeof(words[4]), "oom=%d", oom == -1 ? 0 : INIT_OOM);
 	snprintf(words[5], sizeof(words[5]), "slots=%d", unified ? INIT_CGROUP : 0);
-	if (stdio_to_null(e) == -1 || place_descriptors(p, oom, e) == -1)
+	snprintf(words[6], sizeof(words[6]), "net=%d", net->listener == -1 ? 0 : INIT_NET);
+	snprintf(words[7], sizeof(words[7]), "hold=%d", p->hold == -1 ? 0 : INIT_HOLD);
+	if (stdio_to_null(e) == -1 || place_descriptors(p, net, oom, e) == -1)
 		return -1;
 	syscall(SYS_execveat, INIT_SELF, "", argv, env, AT_EMPTY_PATH);
 	return err_sys(e, "exec box-init");
@@ -129,8 +142,10 @@ enter_cgroups(const struct sandbox_plan *p, struct err *e)
 static int
 enter(const struct sandbox_plan *p, int go, struct err *e)
 {
+	struct net_sockets net = NET_SOCKETS_NONE;
+
 	if (enter_cgroups(p, e) == -1 || wait_for_map(go, e) == -1 || root_build(p, e) == -1 ||
-	    netns_loopback_up(e) == -1)
+	    netns_build(&p->net, &net, e) == -1)
 		return -1;
 	if (sethostname(p->hostname, strlen(p->hostname)) == -1)
 		return err_sys(e, "sethostname");
@@ -140,7 +155,7 @@ enter(const struct sandbox_plan *p, int go, struct err *e)
 	if (p->nproc > 0 && setrlimit(RLIMIT_NPROC, &(struct rlimit){ p->nproc, p->nproc }) == -1)
 		return err_sys(e, "RLIMIT_NPROC");
 	setsid();
-	return become_init(p, e);
+	return become_init(p, &net, e);
 }
 
 static _Noreturn void

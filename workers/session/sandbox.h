@@ -11,6 +11,7 @@
 
 #include "cgroup.h"
 #include "err.h"
+#include "netns.h"
 
 struct layers;
 struct mounts;
@@ -39,6 +40,8 @@ struct sandbox_plan {
 	bool                 landlock; /* init shall restrict itself */
 	struct mounts       *mounts;
 	uint64_t             nproc; /* where no cgroup limits processes, a resource limit does; else 0 */
+	struct net_plan      net;
+	int                  hold; /* init shall hold this as long as it lives; -1 none */
 };
 
 struct sandbox {
@@ -63,6 +66,5 @@ extern const char *const root_host_view[];
 
 /* In the worker, which as root may open the skeleton; the child may not. */
 int root_detach(int ns, int skeleton, int *root_tree, int *dev_tree, struct err *);
-int netns_loopback_up(struct err *);
 
 #endif

@@ -43,6 +43,7 @@ on_worker_start(struct worker *w, struct msg *m, struct err *e)
 		.uid_base = s->uid_base,
 		.uid_count = s->uid_count,
 		.created_ms = s->created_ms,
+		.net_mode = s->net_mode,
 	};
 	w->about.disk = w->disk.told;
 	w->process_retention_sec = s->process_retention_sec;
@@ -55,8 +56,7 @@ on_worker_start(struct worker *w, struct msg *m, struct err *e)
 static int
 on_init_ready(struct worker *w, struct msg *m, struct err *e)
 {
-	(void)m;
-	return build_done(w, e);
+	return build_done(w, m, e);
 }
 
 static int
@@ -246,7 +246,7 @@ worker_open(struct worker *w, struct ev_loop *loop)
 {
 	struct err e = { 0 };
 
-	*w = (struct worker){ .loop = loop, .box = { .pidfd = -1 } };
+	*w = (struct worker){ .loop = loop, .box = { .pidfd = -1 }, .net = NET_SOCKETS_NONE };
 	LIST_INIT(&w->execs);
 	disk_init(&w->disk);
 	mounts_init(&w->mounts);
@@ -274,6 +274,7 @@ worker_close(struct worker *w)
 	link_close(&w->down);
 	link_close(&w->up);
 	fd_close(&w->box.pidfd);
+	net_sockets_close(&w->net);
 	kept_clear(&w->spec_kept);
 	disk_clear(&w->disk);
 	mounts_clear(&w->mounts);

@@ -35,23 +35,24 @@ struct exec;
 struct processes;
 
 struct worker {
-	struct ev_loop   *loop;
-	enum worker_state state;
-	struct link      *up;   /* owned; the supervisor */
-	struct link      *down; /* owned; init, NULL without */
-	struct sandbox    box;  /* pid 0 without */
-	struct cgroup     cgroup;
-	bool              has_cgroup;
-	struct disk       disk;
-	struct mounts     mounts;
-	struct watch     *watch;      /* owned; NULL unless the workspace has a quota that no kernel keeps */
-	uint64_t          started_us; /* for build_us */
-	ev_timer          deadline;   /* runs while BUILDING, ATTACHING */
-	ev_timer          retry;      /* runs while the cgroups will not go */
-	ev_io             init_exit;  /* init's pidfd, runs while there is one */
-	LIST_HEAD(, exec) execs;      /* owned; each ends in exactly one reply */
-	ev_timer          pulse;      /* runs while there are execs or processes: is init alive? */
-	bool              asked;      /* and has not answered yet */
+	struct ev_loop    *loop;
+	enum worker_state  state;
+	struct link       *up;   /* owned; the supervisor */
+	struct link       *down; /* owned; init, NULL without */
+	struct sandbox     box;  /* pid 0 without */
+	struct cgroup      cgroup;
+	bool               has_cgroup;
+	struct disk        disk;
+	struct mounts      mounts;
+	struct net_sockets net;        /* owned; from init, until the supervisor has them */
+	struct watch      *watch;      /* owned; NULL unless the workspace has a quota that no kernel keeps */
+	uint64_t           started_us; /* for build_us */
+	ev_timer           deadline;   /* runs while BUILDING, ATTACHING */
+	ev_timer           retry;      /* runs while the cgroups will not go */
+	ev_io              init_exit;  /* init's pidfd, runs while there is one */
+	LIST_HEAD(, exec) execs;       /* owned; each ends in exactly one reply */
+	ev_timer          pulse;       /* runs while there are execs or processes: is init alive? */
+	bool              asked;       /* and has not answered yet */
 	enum pause_state  pause;
 	uint64_t          pause_id; /* the request to answer when all have stopped */
 	double            pause_until;
@@ -85,7 +86,7 @@ int build_attach(struct worker *, struct msg *, struct err *);
 int build_find_leftovers(struct worker *, struct msg *, struct err *);
 int build_attached(struct worker *, struct msg *, struct err *);
 int build_attached_all(struct worker *, struct err *);
-int build_done(struct worker *, struct err *);
+int build_done(struct worker *, struct msg *, struct err *);
 int build_claim(struct worker *, const struct msg_claim *, struct err *);
 
 /* ---- teardown.c: how it goes ---- */
