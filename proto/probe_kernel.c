@@ -5,9 +5,6 @@
 #include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/loop.h>
-#include <linux/netfilter/nf_tables.h>
-#include <linux/netfilter/nfnetlink.h>
-#include <linux/netlink.h>
 #include <linux/openat2.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -22,6 +19,7 @@
 #include <unistd.h>
 
 #include "fd.h"
+#include "nft.h"
 #include "probe_parts.h"
 
 enum { ID_PIDFD = 3 }; /* P_PIDFD; an enum, so that the preprocessor cannot ask for it */
@@ -128,43 +126,26 @@ try_btrfs(struct probe *p, NO_ARG)
 		probe_misses(p, "modprobe btrfs", "not in /proc/filesystems");
 }
 
-/* Ask nf_tables for its generation: the smallest question that only it answers. */
-static int
-ask_nftables(int fd)
-{
-	struct {
-		struct nlmsghdr head;
-		struct nfgenmsg body;
-	} ask = {
-		.head = { sizeof(ask), NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETGEN, NLM_F_REQUEST, 1, 0 },
-		.body = { .nfgen_family = AF_UNSPEC, .version = NFNETLINK_V0 },
-	};
-	union {
-		struct nlmsghdr head;
-		char            bytes[4096];
-	} got = { 0 };
-
-	if (send(fd, &ask, sizeof(ask), 0) == -1)
-		return -1;
-	ssize_t n = recv(fd, &got, sizeof(got), 0);
-	if (n < (ssize_t)sizeof(got.head))
-		return -1;
-	if (got.head.nlmsg_type != NLMSG_ERROR)
-		return 0;
-	errno = -((struct nlmsgerr *)NLMSG_DATA(&got.head))->error;
-	return errno == 0 ? 0 : -1;
-}
-
+/* All that network on needs of the kernel, in a namespace of its own. */
 void
 try_nftables(struct probe *p, NO_ARG)
 {
-	if (probe_enter(p, CLONE_NEWNET) == -1)
+	struct err e;
+
+	if (nft_load(&e) == -1)
+		probe_misses(p, "apt-get install libnftables1", "%.200s", e.text);
+	else if (probe_enter(p, CLONE_NEWNET) == -1)
 		return;
-	AUTO_FD int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_NETFILTER);
-	if (fd == -1)
-		probe_misses(p, "modprobe nfnetlink", "netfilter socket: %s", strerror(errno));
-	else if (ask_nftables(fd) == -1)
-		probe_misses(p, "modprobe nf_tables", "nf_tables does not answer: %s", strerror(errno));
+	else if (nft_run("table inet box {\n"
+			 "chain refuse { type filter hook output priority -150; policy accept;\n"
+			 "fib daddr type local accept\n"
+			 "meta l4proto != tcp reject with icmpx host-unreachable\n"
+			 "}\n"
+			 "chain divert { type nat hook output priority -100; policy accept;\n"
+			 "meta l4proto tcp redirect to :1\n"
+			 "}\n}\n",
+		     &e) == -1)
+		probe_misses(p, "modprobe nf_tables nft_redir nft_reject_inet nft_fib_inet", "%.200s", e.text);
 	else
 		probe_fine(p);
 }

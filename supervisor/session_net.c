@@ -9,6 +9,7 @@
 
 #include "egress.h"
 #include "fd.h"
+#include "log.h"
 #include "policy.h"
 #include "session_impl.h"
 
@@ -20,6 +21,8 @@ session_net_plan(struct session *s, struct msg_worker_start *start)
 	struct egress *g = s->house->egress;
 
 	s->net_mode = start->net_mode = policy_net_mode(&s->spec, s->house->config);
+	if (s->net_mode == NET_MODE_LOOPBACK && !s->spare)
+		log_warn("session=%lu name=%s asked for network: on, and has loopback only", s->id, s->name);
 	if (s->net_mode == NET_MODE_OFF || s->net_mode == NET_MODE_LOOPBACK)
 		return NULL;
 	s->net_generation = egress_generation(g);

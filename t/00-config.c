@@ -119,7 +119,7 @@ refuses_a_bad_door(void)
 	    "file:2: listen: 'localhost:5410' is not an address and a port, such as 127.0.0.1:5410 or [::1]:5410, nor "
 	    "none");
 	refuses("auth = maybe", "file:1: auth: 'maybe' should be token or none");
-	refuses("network_on = off", "file:1: network_on: 'off' should be refuse or loopback");
+	refuses("network_on = off", "file:1: network_on: 'off' should be egress, slirp, loopback or refuse");
 	refuses(
 	    "trusted_instance = a b", "file:1: trusted_instance: A valid trusted LangBot instance UUID is required");
 	refuses("http_origins = https://a.org, b.org",

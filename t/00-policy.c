@@ -49,8 +49,22 @@ fills_and_bounds(void)
 	s.require.n = 1;
 	ok(policy_fill_spec(&s, &config, &e) == 0, "a known one is not");
 	s.network = NETWORK_ON;
-	ok(policy_fill_spec(&s, &config, &e) == -1, "network on is refused");
-	like(e.text, "loopback only", "and never becomes the host's network");
+	ok(policy_fill_spec(&s, &config, &e) == 0 && policy_net_mode(&s, &config) == NET_MODE_EGRESS, "network on");
+	strcpy(config.network_on, "refuse");
+	ok(policy_fill_spec(&s, &config, &e) == -1, "is refused where the operator says so");
+	like(e.text, "^spec.network: 'on' is refused here", "and told how");
+	strcpy(config.network_on, "slirp");
+	const char *rules[] = { "deny all" };
+	s.network_rules = (struct strs){ 1, rules };
+	ok(policy_fill_spec(&s, &config, &e) == -1, "slirp4netns knows no rules");
+	like(e.text, "^spec.network_rules: not with network_on = slirp", "which is told");
+	strcpy(config.network_on, "loopback");
+	ok(policy_fill_spec(&s, &config, &e) == 0 && policy_net_mode(&s, &config) == NET_MODE_LOOPBACK, "loopback");
+	strcpy(config.network_on, "egress");
+	s.network = NETWORK_OFF;
+	ok(policy_fill_spec(&s, &config, &e) == -1 && policy_net_mode(&s, &config) == NET_MODE_OFF,
+	    "rules without a network");
+	like(e.text, "^spec.network_rules: only with network on", "are refused");
 }
 
 static void

@@ -48,7 +48,9 @@ is "$(says '{"command": "true", "session_id": "r"}')" \
 	"boxctl: session agent@r already exists with host_path_mode=ro, not rw" "another spec for the same session is a conflict"
 is "$(says '{"command": "true", "profile": "magic"}')" \
 	"boxctl: unknown box profile 'magic', available profiles: default, network_basic, network_extended, offline_readonly" "an unknown profile"
-like "$(says '{"command": "true", "profile": "network_basic"}')" "spec.network: 'on'" "network as far as boxd has it"
+agent '{"command": "true", "profile": "network_basic", "session_id": "n"}' >/dev/null
+boxctl inspect agent@n -o json >"$D/info"
+is "$(field network <"$D/info") $(field network_set <"$D/info")" "on network_basic" "a profile with a network has the rules of its name"
 
 # ---- refusals, whatever kind of value it was ----
 for t in 0 '"0"' 0.0 false; do

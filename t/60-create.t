@@ -18,7 +18,9 @@ fails 1 'already exists with persistent=false' "another persistence" create --na
 fails 1 "'x/y' is not a name" "a bad name" create --name x/y
 fails 1 'memory_mb: 1 is under the minimum' "too little memory" create --name b --memory 1
 fails 1 'pids_limit: 1 is under the minimum' "too few processes" create --name b --pids 1
-fails 1 "network: 'on' is not there yet" "network on" create --name b --network on
+fails 1 "network_rules.0.: the first word 'permit' should be allow or deny" "a rule that is none" create --name b --network on --network-rule 'permit all'
+fails 1 "network_rules: only with network on" "rules without a network" create --name b --network-rule 'deny all'
+fails 1 "network_set: .* has no section .x." "a section that is not there" create --name b --network on --network-set x
 fails 125 'session nope not found' "exec without a session" exec nope -- true
 fails 1 'session nope not found' "inspect without a session" inspect nope
 fails 1 'session nope not found' "rm without a session" rm nope

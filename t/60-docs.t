@@ -34,7 +34,7 @@ is "$(wc -l <"$D/examples")" "$(grep -c '^CONF' supervisor/config.def)" "and an 
 # files that are there
 (umask 077; printf -- '-----BEGIN CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----\n' >"$D/pem"; echo 0123456789abcdef0123456789abcdef >"$D/token")
 sed -i "s|^seccomp_policy = .*|seccomp_policy = $PWD/etc/seccomp.policy|; s|^\(tls_[a-z]*\) = .*|\1 = $D/pem|
-	s|^token_file = .*|token_file = $D/token|" "$D/examples"
+	s|^token_file = .*|token_file = $D/token|; s|^network.rules = .*|network.rules = $PWD/etc/network.rules|" "$D/examples"
 "$BUILD/boxd" --check-config -c "$D/examples" >/dev/null
 ok "that is valid"
 

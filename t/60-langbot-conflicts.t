@@ -54,7 +54,7 @@ boxd_stop
 
 boxd_config 'network_on = refuse'
 boxd_start
-like "$(create ws-1 1 n ', "network": "on"')" "network.*loopback only" "network_on = refuse: there is no such network"
+like "$(create ws-1 1 n ', "network": "on"')" "network: 'on' is refused here" "network_on = refuse: there is no such network"
 boxd_config 'network_on = perhaps'
-like "$("$BUILD/boxd" --check-config -c "$D/boxd.conf" 2>&1)" "network_on: 'perhaps' should be refuse or loopback" "and no other value"
+like "$("$BUILD/boxd" --check-config -c "$D/boxd.conf" 2>&1)" "network_on: 'perhaps' should be egress, slirp, loopback or refuse" "and no other value"
 done_testing

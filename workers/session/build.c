@@ -1,5 +1,6 @@
 /* How a sandbox comes to be, or is found again after its worker or the daemon died. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,12 +150,15 @@ start_with(struct worker *w, const struct msg_worker_start *s, struct layers *la
 		.fsize_mb = s->fsize_mb,
 		.landlock = s->landlock,
 		.nproc = w->cgroup.pids_file == -1 ? s->spec.pids_limit + 1 : 0,
-		.net = { .mode = s->net_mode, .open = &s->net_open },
-		.hold = -1,
+		.net = { .mode = s->net_mode, .open = &s->net_open, .slirp = SLIRP_NONE },
 	};
-	if (netns_prepare(&plan.net, e) == -1)
-		return -1;
-	if (sandbox_start(&w->box, &plan, e) == -1)
+	int r = netns_prepare(&plan.net, e);
+	if (r == 0)
+		r = sandbox_start(&w->box, &plan, e);
+	if (r == 0 && (r = netns_born(&plan.net, w->box.pid, e)) == -1)
+		sys_pidfd_kill(w->box.pidfd, SIGKILL);
+	net_plan_clear(&plan.net);
+	if (r == -1)
 		return -1;
 	disk_handed_over(&w->disk);
 	watch_init(w);

@@ -128,7 +128,7 @@ int
 layers_prepare(struct layers *l, const struct msg_worker_start *s, const struct mounts *m, struct err *e)
 {
 	*l = (struct layers){ .writable = !s->spec.read_only_rootfs, .image = s->image >= 0 };
-	l->used = l->writable || l->image || lacks_points(&s->spec, m);
+	l->used = l->writable || l->image || lacks_points(&s->spec, m) || s->net_mode == NET_MODE_SLIRP;
 	l->mb = l->writable ? s->overlay_mb : POINTS_MB;
 	l->inodes = l->writable ? s->inodes : POINTS;
 	if (!l->used)

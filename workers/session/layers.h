@@ -3,6 +3,7 @@
  * tmpfs of the session's own.  It is used where something must be written to the root:
  *	an image is the root, and lacks mount points
  *	mount points are asked for that the skeleton lacks; then it is sealed again
+ *	the resolver is another than the skeleton has it (slirp)
  *	read_only_rootfs is false; then each part of the host view is an overlay too
  */
 #ifndef SESSION_LAYERS_H

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
 #include <libmnl/libmnl.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netfilter/nfnetlink_log.h>
@@ -14,6 +15,7 @@
 
 #include "fd.h"
 #include "netaddr.h"
+#include "nft.h"
 
 /*
  * From documentation ranges: nothing real is hidden behind them.  Without an address besides loopback's the source
@@ -23,10 +25,47 @@ static const char *const own_addresses[] = { "192.0.2.1", "2001:db8::1" };
 
 enum { BACKLOG = 4096, LOOPBACK = 1, NETLINK_BYTES = 8192 };
 
-int
-netns_prepare(const struct net_plan *p, struct err *e)
+/* Of the host as it is now: slirp4netns would lead to its services. */
+static int
+list_own(struct buf *own, struct err *e)
 {
-	return p->mode == NET_MODE_EGRESS ? nft_load(e) : 0;
+	struct ifaddrs *all, *i;
+	struct netaddr  a;
+	uint16_t        port;
+	char            text[NETADDR_TEXT];
+
+	if (getifaddrs(&all) == -1)
+		return err_sys(e, "addresses of this host");
+	for (i = all; i != NULL; i = i->ifa_next)
+		if (i->ifa_addr != NULL && netaddr_of(i->ifa_addr, &a, &port))
+			buf_printf(own, "%s,", netaddr_text(&a, text));
+	freeifaddrs(all);
+	return own->failed ? err_set(e, E_SYS, "no memory for addresses") : 0;
+}
+
+int
+netns_prepare(struct net_plan *p, struct err *e)
+{
+	if (p->mode != NET_MODE_EGRESS && p->mode != NET_MODE_SLIRP)
+		return 0;
+	if (nft_load(e) == -1)
+		return -1;
+	if (p->mode == NET_MODE_EGRESS)
+		return 0;
+	return slirp_prepare(&p->slirp, e) == -1 || list_own(&p->own, e) == -1 ? -1 : 0;
+}
+
+int
+netns_born(struct net_plan *p, pid_t child, struct err *e)
+{
+	return p->mode == NET_MODE_SLIRP ? slirp_start(&p->slirp, child, e) : 0;
+}
+
+void
+net_plan_clear(struct net_plan *p)
+{
+	slirp_clear(&p->slirp);
+	buf_clear(&p->own);
 }
 
 static int
@@ -204,12 +243,14 @@ netns_build(const struct net_plan *p, struct net_sockets *s, struct err *e)
 {
 	if (loopback_up(e) == -1)
 		return -1;
+	if (p->mode == NET_MODE_SLIRP)
+		return netfilter_apply(p, false, e) == -1 ? -1 : slirp_await(&p->slirp, e);
 	if (p->mode != NET_MODE_EGRESS)
 		return 0;
 	if (lead_into_loopback(e) == -1)
 		return -1;
 	s->refusals = refusals();
-	if (nft_apply(p, s->refusals != -1, e) == -1 || (s->listener = listener(e)) == -1 ||
+	if (netfilter_apply(p, s->refusals != -1, e) == -1 || (s->listener = listener(e)) == -1 ||
 	    (s->dns = bind_to("127.0.0.1", 53, SOCK_DGRAM, e)) == -1)
 		return -1;
 	return 0;

@@ -3,15 +3,19 @@
  *
  *	off, loopback	lo, and nothing else
  *	egress		lo with an address more, so that there is a source to connect from; routes for everything
- *			into lo; and rules (nft.c) that redirect what goes out to a socket made here
+ *			into lo; and rules (netfilter.c) that redirect what goes out to a socket made here
+ *
+ *	slirp		what slirp4netns sets up from outside, and rules that refuse the same ranges
  *
  * box-egress gets the sockets and is the only way out.  Init keeps them as well, for whoever comes after a crash.
  */
 #ifndef SESSION_NETNS_H
 #define SESSION_NETNS_H
 
+#include "buf.h"
 #include "err.h"
 #include "msg.h"
+#include "slirp.h"
 
 /* Owned; -1 without. */
 struct net_sockets {
@@ -25,24 +29,25 @@ struct net_sockets {
 struct net_plan {
 	enum net_mode      mode;
 	const struct strs *open; /* networks left to box-egress, see worker_start.net_open */
+	struct slirp       slirp;
+	struct buf         own; /* slirp: addresses of the host, with commas behind each */
 };
 
-/* In the worker, before it clones: what needs the host's libraries. */
-int netns_prepare(const struct net_plan *, struct err *);
+/* In the worker, before it clones: what needs the host's libraries and programs; and when it has. */
+int  netns_prepare(struct net_plan *, struct err *);
+int  netns_born(struct net_plan *, pid_t, struct err *);
+void net_plan_clear(struct net_plan *);
 
 /* In the child. */
 int netns_build(const struct net_plan *, struct net_sockets *, struct err *);
 
 void net_sockets_close(struct net_sockets *);
 
-/* ---- nft.c ---- */
+/* ---- netfilter.c ---- */
 
 enum { NET_LOG_GROUP = 1 };
 
-/* Load the library; it costs every worker half a millisecond, so only those come here that need it. */
-int nft_load(struct err *);
-
 /* Refuse and redirect.  logged: refusals are told to NET_LOG_GROUP. */
-int nft_apply(const struct net_plan *, bool logged, struct err *);
+int netfilter_apply(const struct net_plan *, bool logged, struct err *);
 
 #endif

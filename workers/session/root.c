@@ -8,6 +8,7 @@
  * The rest happens as root inside.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -301,6 +302,27 @@ stand_on_root(const struct sandbox_plan *p, int root_tree, struct err *e)
 	return p->layers->image ? image_points(e) : 0;
 }
 
+/*
+ * The skeleton names box-egress as the resolver already.  An image has a file of its own, or a link to somewhere;
+ * there, and with slirp4netns, the root is an overlay that can still be written.
+ */
+static int
+write_resolver(const struct sandbox_plan *p, struct err *e)
+{
+	const char *text = p->net.mode == NET_MODE_SLIRP ? "nameserver " SLIRP_DNS "\n" : "nameserver 127.0.0.1\n";
+
+	if (p->net.mode != NET_MODE_SLIRP && (p->net.mode != NET_MODE_EGRESS || !p->layers->image))
+		return 0;
+	AUTO_FD int etc = place_make("/etc", false, e);
+	if (etc == -1)
+		return -1;
+	unlinkat(etc, "resolv.conf", 0);
+	AUTO_FD int fd = openat(etc, "resolv.conf", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd == -1 || write(fd, text, strlen(text)) == -1)
+		return err_sys(e, "write /etc/resolv.conf inside");
+	return 0;
+}
+
 int
 root_build(const struct sandbox_plan *p, struct err *e)
 {
@@ -315,7 +337,8 @@ root_build(const struct sandbox_plan *p, struct err *e)
 	    tree_put(dev_tree, "dev", e) == -1)
 		return -1;
 	if ((bare && mount_host_view(e) == -1) || mount_dev(e) == -1 || mount_writable(p, e) == -1 ||
-	    mount_proc(p, e) == -1 || mounts_put(p->mounts, e) == -1 || layers_seal(p->layers, e) == -1)
+	    mount_proc(p, e) == -1 || mounts_put(p->mounts, e) == -1 || write_resolver(p, e) == -1 ||
+	    layers_seal(p->layers, e) == -1)
 		return -1;
 	return pivot(e); /* what is still open is closed when init is executed */
 }

@@ -56,7 +56,7 @@ static int
 place_descriptors(const struct sandbox_plan *p, const struct net_sockets *net, int oom, struct err *e)
 {
 	int       from[] = { p->listener, p->control, p->filter, oom, p->cgroup->unified, net->listener, net->dns,
-		      net->refusals, p->hold, p->init };
+		      net->refusals, p->net.slirp.hold, p->init };
 	const int to[] = { INIT_LISTENER, INIT_CONTROL, INIT_FILTER, INIT_OOM, INIT_CGROUP, INIT_NET, INIT_NET + 1,
 		INIT_NET + 2, INIT_HOLD, INIT_SELF };
 
@@ -120,7 +120,7 @@ become_init(const struct sandbox_plan *p, const struct net_sockets *net, struct 
 	snprintf(words[4], sizeof(words[4]), "oom=%d", oom == -1 ? 0 : INIT_OOM);
 	snprintf(words[5], sizeof(words[5]), "slots=%d", unified ? INIT_CGROUP : 0);
 	snprintf(words[6], sizeof(words[6]), "net=%d", net->listener == -1 ? 0 : INIT_NET);
-	snprintf(words[7], sizeof(words[7]), "hold=%d", p->hold == -1 ? 0 : INIT_HOLD);
+	snprintf(words[7], sizeof(words[7]), "hold=%d", p->net.slirp.hold == -1 ? 0 : INIT_HOLD);
 	if (stdio_to_null(e) == -1 || place_descriptors(p, net, oom, e) == -1)
 		return -1;
 	syscall(SYS_execveat, INIT_SELF, "", argv, env, AT_EMPTY_PATH);

@@ -41,7 +41,6 @@ struct sandbox_plan {
 	struct mounts       *mounts;
 	uint64_t             nproc; /* where no cgroup limits processes, a resource limit does; else 0 */
 	struct net_plan      net;
-	int                  hold; /* init shall hold this as long as it lives; -1 none */
 };
 
 struct sandbox {

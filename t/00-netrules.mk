@@ -1,0 +1,1 @@
+00-netrules_EXTRA := supervisor/netrule supervisor/netrules
