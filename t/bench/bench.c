@@ -6,6 +6,7 @@
  * (and of 95th percentiles); absolute times are shown to be looked at, not kept.
  *
  *	bench BUILD-DIR [table|json]
+ *	bench net ...		the client of net.c
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,6 +26,7 @@
 #include "../../boxctl/client.h"
 #include "fd.h"
 #include "langbot.h"
+#include "net.h"
 
 enum {
 	WARM = 500,     /* turns of the warm exec */
@@ -35,6 +37,9 @@ enum {
 	IDLE = 200,     /* sessions for the memory figure */
 	ECHO = 500,     /* messages through a relay and back */
 	BULK_MB = 256,  /* and so much of them */
+	OUT_MIB = 512,  /* through a network that is on, one turn */
+	OUT_TURNS = 5,  /* of each way */
+	CONNECTS = 500, /* in one turn */
 };
 
 extern char **environ;
@@ -52,6 +57,9 @@ struct ratios {
 	double        throughput, throughput_bare;
 	double        idle_kib;
 	bool          has_bwrap;
+	struct series down, down_direct, up, up_direct, connect, connect_direct; /* MB/s, MB/s and us */
+	struct series net_cold, net_cold_off;
+	char          no_net[256]; /* why the network was not measured */
 };
 
 static char          dir[] = "/tmp/boxd-bench-XXXXXX";
@@ -145,15 +153,22 @@ call(enum msg_type t, const void *body, struct msg *m)
 }
 
 static void
-create(const char *name)
+create_with(const char *name, enum network network)
 {
 	struct msg_create c;
 	struct msg        m;
 
 	msg_defaults(MSG_CREATE, &c);
 	c.session = name;
+	c.spec.network = network;
 	call(MSG_CREATE, &c, &m);
 	msg_clear(&m);
+}
+
+static void
+create(const char *name)
+{
+	create_with(name, NETWORK_OFF);
 }
 
 static void delete (const char *name)
@@ -189,14 +204,32 @@ time_warm(void)
 }
 
 static double
-time_cold(void)
+time_cold_with(const char *name, enum network network)
 {
 	double start = now_us();
 
-	create("cold");
-	exec_true("cold");
-	delete ("cold");
+	create_with(name, network);
+	exec_true(name);
+	delete (name);
 	return now_us() - start;
+}
+
+static double
+time_cold_net(void)
+{
+	return time_cold_with("netcold", NETWORK_ON);
+}
+
+static double
+time_cold_off(void)
+{
+	return time_cold_with("netcold", NETWORK_OFF);
+}
+
+static double
+time_cold(void)
+{
+	return time_cold_with("cold", NETWORK_OFF);
 }
 
 static void
@@ -402,6 +435,98 @@ idle_session_kib(void)
 	return (before - after) / IDLE;
 }
 
+/* ---- the network ----------------------------------------------------------------------- */
+
+#define CLIENT "/tmp/bench"
+
+/* Ourselves, into the session: the same program measures inside and outside. */
+static void
+send_client(const char *name)
+{
+	struct msg_exec x;
+	struct msg      m;
+	struct buf      bytes = { 0 };
+	char            part[16384];
+	ssize_t         n;
+	AUTO_FD int     self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	while ((n = read(self, part, sizeof(part))) > 0)
+		buf_append(&bytes, part, (size_t)n);
+	msg_defaults(MSG_EXEC, &x);
+	x.session = name;
+	x.command = "cat >" CLIENT " && chmod +x " CLIENT;
+	x.stdin = blob_of(bytes.data, bytes.len);
+	call(MSG_EXEC, &x, &m);
+	if (((const struct msg_exec_result *)m.body)->exit_code != 0)
+		die("the client could not be sent into the sandbox");
+	msg_clear(&m);
+	buf_clear(&bytes);
+}
+
+static double
+number_inside(const char *mode, unsigned port, int count)
+{
+	struct msg_exec x;
+	struct msg      m;
+	char            command[128], text[64] = "";
+	struct buf      out = { 0 };
+	struct err      e;
+
+	snprintf(command, sizeof(command), CLIENT " net %s %u %d", mode, port, count);
+	msg_defaults(MSG_EXEC, &x);
+	x.session = "net";
+	x.command = command;
+	x.timeout_ms = 120000;
+	call(MSG_EXEC, &x, &m);
+	const struct msg_exec_result *r = m.body;
+	if (r->exit_code != 0 || blob_read(&r->stdout, &out, &e) == -1)
+		die("%s failed in the sandbox: %s", command, r->hint);
+	snprintf(text, sizeof(text), "%.*s", (int)out.len, out.data);
+	msg_clear(&m);
+	buf_clear(&out);
+	return atof(text);
+}
+
+static double
+number_outside(const char *mode, unsigned port, int count)
+{
+	char  command[128], text[64] = "";
+	FILE *f;
+
+	snprintf(command, sizeof(command), "/proc/%d/exe net %s %u %d", getpid(), mode, port, count);
+	if ((f = popen(command, "re")) == NULL || fgets(text, sizeof(text), f) == NULL)
+		die("%s: nothing came", command);
+	pclose(f);
+	return atof(text);
+}
+
+static void
+measure_way(const char *mode, unsigned port, int count, struct series *in, struct series *out)
+{
+	for (int i = 0; i < OUT_TURNS; i++) {
+		in->us[in->n++] = number_inside(mode, port, count);
+		out->us[out->n++] = number_outside(mode, port, count);
+	}
+}
+
+static void
+measure_net(struct ratios *r)
+{
+	unsigned port = *r->no_net == '\0' ? net_serve() : 0;
+
+	take_turns(COLD, time_cold_net, &r->net_cold, time_cold_off, &r->net_cold_off);
+	if (*r->no_net != '\0')
+		return;
+	if (port == 0)
+		die("no server for the network: %s", strerror(errno));
+	create_with("net", NETWORK_ON);
+	send_client("net");
+	measure_way("down", port, OUT_MIB, &r->down, &r->down_direct);
+	measure_way("up", port, OUT_MIB, &r->up, &r->up_direct);
+	measure_way("connect", port, CONNECTS, &r->connect, &r->connect_direct);
+	delete ("net");
+}
+
 /* ---- what is told ------------------------------------------------------------------------ */
 
 static int
@@ -423,6 +548,20 @@ static double
 ratio(struct series *a, struct series *b, double p)
 {
 	return percentile(a, p) / percentile(b, p);
+}
+
+/* "null" when it was not measured.  Until the fourth next call. */
+static const char *
+ratio_text(struct series *a, struct series *b)
+{
+	static char     text[4][32];
+	static unsigned next;
+	char           *out = text[next++ % 4];
+
+	snprintf(out, sizeof(text[0]), "null");
+	if (a->n > 0 && b->n > 0)
+		snprintf(out, sizeof(text[0]), "%.3f", ratio(a, b, 50));
+	return out;
 }
 
 static void
@@ -452,6 +591,16 @@ print_table(struct ratios *r)
 	if (*r->no_python == '\0')
 		printf("relay of lbp box: echo %.0f us, bulk %.0f MB/s\n", percentile(&r->python_echo, 50),
 		    r->python_bulk);
+	printf("\ncold cycle, network on / off: %.2f\n", ratio(&r->net_cold, &r->net_cold_off, 50));
+	if (*r->no_net != '\0')
+		printf("network on, through box-egress / direct: not measured: %s\n", r->no_net);
+	else
+		printf("network on, through box-egress / direct: in %.0f MB/s / %.0f = %.2f, out %.0f / %.0f = %.2f, "
+		       "connect to first byte %.0f us / %.0f = %.2f\n",
+		    percentile(&r->down, 50), percentile(&r->down_direct, 50), ratio(&r->down, &r->down_direct, 50),
+		    percentile(&r->up, 50), percentile(&r->up_direct, 50), ratio(&r->up, &r->up_direct, 50),
+		    percentile(&r->connect, 50), percentile(&r->connect_direct, 50),
+		    ratio(&r->connect, &r->connect_direct, 50));
 	printf("\n%d at once: boxd %.0f/s, bare %.0f/s, ratio %.2f\n", AT_ONCE, r->throughput, r->throughput_bare,
 	    r->throughput / r->throughput_bare);
 	printf("idle session: %.0f KiB (MemAvailable, %d sessions)\n", r->idle_kib, IDLE);
@@ -466,10 +615,13 @@ print_json(struct ratios *r)
 		snprintf(bwrap, sizeof(bwrap), "%.3f", ratio(&r->bwrap, &r->bwrap_bare, 50));
 	printf("{\"warm_exec_ratio\": %.3f, \"warm_exec_ratio_p95\": %.3f, \"cold_cycle_ratio\": %.3f, "
 	       "\"cold_cycle_ratio_p95\": %.3f, \"bwrap_ratio\": %s, \"throughput_ratio\": %.3f, \"idle_session_kib\": "
-	       "%.0f, \"langbot_exec_ratio\": %.3f, \"relay_echo_us\": %.0f, \"relay_mb_per_s\": %.0f}\n",
+	       "%.0f, \"langbot_exec_ratio\": %.3f, \"relay_echo_us\": %.0f, \"relay_mb_per_s\": %.0f, "
+	       "\"net_cold_ratio\": %.3f, \"net_in_ratio\": %s, \"net_out_ratio\": %s, \"net_connect_ratio\": %s}\n",
 	    ratio(&r->warm, &r->warm_bare, 50), ratio(&r->warm, &r->warm_bare, 95), ratio(&r->cold, &r->cold_bare, 50),
 	    ratio(&r->cold, &r->cold_bare, 95), bwrap, r->throughput / r->throughput_bare, r->idle_kib,
-	    ratio(&r->box, &r->box_bare, 50), percentile(&r->echo, 50), r->bulk);
+	    ratio(&r->box, &r->box_bare, 50), percentile(&r->echo, 50), r->bulk,
+	    ratio(&r->net_cold, &r->net_cold_off, 50), ratio_text(&r->down, &r->down_direct),
+	    ratio_text(&r->up, &r->up_direct), ratio_text(&r->connect, &r->connect_direct));
 }
 
 /* ---- a boxd of our own --------------------------------------------------------------------- */
@@ -477,7 +629,7 @@ print_json(struct ratios *r)
 static void
 start_daemon(const char *build)
 {
-	char                       program[PATH_MAX], state[64], run[64], conf[64], log[64], socket[96];
+	char                       program[PATH_MAX], state[64], run[64], conf[64], rules[64], log[64], socket[96];
 	struct err                 e = { 0 };
 	posix_spawn_file_actions_t files;
 
@@ -490,8 +642,14 @@ start_daemon(const char *build)
 	snprintf(conf, sizeof(conf), "%s/boxd.conf", dir);
 	snprintf(log, sizeof(log), "%s/log", dir);
 	snprintf(socket, sizeof(socket), "%s/boxd.sock", run);
-	FILE *f = fopen(conf, "we");
-	if (f == NULL || fprintf(f, "max_sessions = %d\nlog_level = warn\nlisten = 127.0.0.1:0\n", IDLE + 50) < 0 ||
+	snprintf(rules, sizeof(rules), "%s/network.rules", dir);
+	FILE *f = fopen(rules, "we");
+	if (f == NULL || fprintf(f, "allow " NET_SERVER "\n") < 0 || fclose(f) != 0)
+		die("write %s: %s", rules, strerror(errno));
+	f = fopen(conf, "we");
+	if (f == NULL ||
+	    fprintf(f, "max_sessions = %d\nlog_level = warn\nlisten = 127.0.0.1:0\nnetwork.rules = %s\n", IDLE + 50,
+		rules) < 0 ||
 	    fclose(f) != 0)
 		die("write %s: %s", conf, strerror(errno));
 	posix_spawn_file_actions_init(&files);
@@ -513,11 +671,14 @@ main(int argc, char **argv)
 {
 	static struct ratios r;
 
+	if (argc == 5 && strcmp(argv[1], "net") == 0)
+		return net_client(argv + 1);
 	if (argc < 2) {
 		fprintf(stderr, "usage: bench BUILD-DIR [table|json]\n");
 		return 2;
 	}
 	bool json = argc > 2 && strcmp(argv[2], "json") == 0;
+	net_enter(r.no_net, sizeof(r.no_net));
 	start_daemon(argv[1]);
 	r.has_bwrap = system("bwrap --version >/dev/null 2>&1") == 0;
 	create("warm");
@@ -529,6 +690,7 @@ main(int argc, char **argv)
 	open_langbot();
 	measure_langbot(&r.box, &r.box_bare, &r.echo, &r.bulk);
 	measure_python(argv[1], &r);
+	measure_net(&r);
 	r.throughput_bare = bare_per_second();
 	r.throughput = boxd_per_second();
 	r.idle_kib = idle_session_kib();
