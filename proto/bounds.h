@@ -143,6 +143,9 @@
 #define LIM_EGRESS_LOOK_SEC 2.0   /* a result waits no longer for what was refused meanwhile */
 #define NET_PORT \
 	1021 /* in the namespace, all that goes out is redirected here; privileged, so nobody inside can take it */
+#define NET_PER_SEC 2000    /* new connections of one session in a second: each is tracked by the kernel, and */
+#define NET_BURST 4000      /* that memory is nobody's; more than this at once gets resets */
+#define NET_TOO_FAST "rate" /* how the namespace tells of those, among what it refuses */
 
 /* Watching a workspace on the host */
 #define LIM_SCAN_DEPTH \

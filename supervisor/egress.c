@@ -22,6 +22,7 @@
 #include "log.h"
 #include "machine.h"
 #include "registry.h"
+#include "reopen.h"
 #include "resolvers.h"
 #include "restart.h"
 #include "spare.h"
@@ -59,6 +60,7 @@ struct egress {
 	struct netrules  *rules; /* owned */
 	uint64_t          generation;
 	struct resolvers *resolvers;     /* owned */
+	struct reopen    *reopen;        /* owned */
 	LIST_HEAD(, guest) guests;       /* owned */
 	LIST_HEAD(, question) questions; /* owned */
 };
@@ -440,7 +442,7 @@ egress_open(struct house *h, struct err *e)
 	g->rules = netrules_read(h->config->network_rules, e);
 	g->resolvers = g->rules == NULL ? NULL
 					: resolvers_open(h->loop, h->config->network_resolvers, on_resolvers, g, e);
-	if (g->resolvers == NULL)
+	if (g->resolvers == NULL || (g->reopen = reopen_open(h, e)) == NULL)
 		egress_close(&g);
 	return g;
 }
@@ -466,6 +468,7 @@ egress_close(struct egress **gp)
 		child_kill(g->child);
 	child_close(&g->child);
 	resolvers_close(&g->resolvers);
+	reopen_close(&g->reopen);
 	netrules_free(&g->rules);
 	free(g);
 }
@@ -498,6 +501,7 @@ egress_reload(struct egress *g, struct err *e)
 	m.sets.v = (struct msg_net_set *)netrules_sets(fresh, &m.sets.n);
 	tell(g, MSG_EGRESS_RULES, &m);
 	spares_outdated(g->house->spares);
+	reopen_all(g->reopen);
 	log_info("network rules=%zu file=%s in force", netrules_count(fresh),
 	    *netrules_file(fresh) != '\0' ? netrules_file(fresh) : "-");
 	return 0;

@@ -85,6 +85,9 @@ void session_net_take(struct session *, struct msg *worker_ready);
 /* To be freed when the message is sent; NULL: nothing. */
 struct strs *session_net_plan(struct session *, struct msg_worker_start *);
 
+/* For reopen.c: what a WORKER_START says of a session; lent by it. */
+void session_fill_start(const struct session *, enum work, struct msg_worker_start *);
+
 /* Say with a result what was refused meanwhile, and then reply; false: there is nothing to ask, reply now. */
 bool session_hint(struct session *, struct request *, const struct msg_exec_result *);
 

@@ -118,8 +118,8 @@ session_retention(const struct session *s, uint64_t *sec, uint64_t *count)
 	langbot_retention(s->house->langbot, s->name, sec, count);
 }
 
-static void
-fill_start(const struct session *s, enum work work, struct msg_worker_start *start)
+void
+session_fill_start(const struct session *s, enum work work, struct msg_worker_start *start)
 {
 	const struct machine *m = s->house->machine;
 
@@ -170,7 +170,7 @@ session_start_worker(struct session *s, enum work work, struct err *e)
 	s->child = child_spawn(s->house->loop, program, FROM_WORKER, &worker_ops, s, e);
 	if (s->child == NULL)
 		return -1;
-	fill_start(s, work, &start);
+	session_fill_start(s, work, &start);
 	AUTO_FD int image = work == WORK_BUILD ? dirs_image(s->house->dirs, s->spec.image) : -1;
 	start.image = image;
 	start.resume.v = list;

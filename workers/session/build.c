@@ -1,5 +1,6 @@
 /* How a sandbox comes to be, or is found again after its worker or the daemon died. */
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "fd.h"
 #include "layers.h"
 #include "log.h"
+#include "nft.h"
 #include "statefile.h"
 #include "sys.h"
 #include "worker.h"
@@ -381,5 +383,26 @@ build_find_leftovers(struct worker *w, struct msg *m, struct err *e)
 		return -1;
 	if (find_init(w, &ignored) == 0)
 		watch_init(w);
+	return 0;
+}
+
+/*
+ * Its own worker has no rights left; we have them all, and enter only the namespaces of the sandbox that these rules
+ * are in.  Nothing else is done by this process.
+ */
+int
+build_reopen(struct worker *w, struct msg *m, struct err *e)
+{
+	const struct msg_worker_start *s = m->body;
+
+	if (find_init(w, e) != 0)
+		return err_set(e, E_CRASH, "the sandbox's init is gone");
+	if (nft_load(e) == -1)
+		return -1;
+	if (setns(w->box.pidfd, CLONE_NEWUSER | CLONE_NEWNET) == -1)
+		return err_sys(e, "enter the sandbox's network namespace");
+	if (netfilter_reopen(&s->net_open, e) == -1)
+		return -1;
+	ev_break(w->loop, EVBREAK_ALL);
 	return 0;
 }

@@ -8,6 +8,9 @@
  *		and decides; it decides once more about what was let through here.
  *
  * What a sandbox says to its own addresses stays as it is; only its DNS over TCP goes to box-egress.
+ *
+ *	own	and is not tracked.  A tracked connection takes memory of the kernel's that no limit of the session counts;
+ *		so those that are, can be begun only so fast, and are forgotten soon after their end (netns.c).
  */
 #include <stdio.h>
 #include <string.h>
@@ -76,10 +79,16 @@ write_refusals(struct buf *b, const char *log)
 static void
 write_egress(struct buf *b, bool logged)
 {
-	char log[64] = "";
+	char log[64] = "", too_fast[96] = "";
 
-	if (logged)
+	if (logged) {
 		snprintf(log, sizeof(log), "log group %d snaplen 96 ", NET_LOG_GROUP);
+		snprintf(
+		    too_fast, sizeof(too_fast), "log group %d snaplen 96 prefix \"" NET_TOO_FAST "\" ", NET_LOG_GROUP);
+	}
+	buf_printf(b,
+	    "tcp flags & (syn | ack) == syn limit rate over %d/second burst %d packets %sreject with tcp reset\n",
+	    NET_PER_SEC, NET_BURST, too_fast);
 	buf_printf(b, "meta l4proto != tcp %sreject with icmpx host-unreachable\n", log);
 	write_refusals(b, log);
 	buf_printf(b,
@@ -87,8 +96,13 @@ write_egress(struct buf *b, bool logged)
 	    "chain divert { type nat hook output priority -100; policy accept;\n"
 	    "ip daddr 127.0.0.1 tcp dport 53 redirect to :%d\n"
 	    "fib daddr type local return\n"
-	    "meta l4proto tcp redirect to :%d\n",
-	    NET_PORT, NET_PORT);
+	    "meta l4proto tcp redirect to :%d\n"
+	    "}\n"
+	    "chain own { type filter hook output priority -300; policy accept;\n"
+	    "tcp sport %d return\n"
+	    "ip daddr 127.0.0.1 tcp dport 53 return\n"
+	    "fib daddr type local notrack\n",
+	    NET_PORT, NET_PORT, NET_PORT);
 }
 
 /* Neighbours are found by ICMPv6 to link-local and multicast addresses. */
@@ -130,6 +144,27 @@ netfilter_apply(const struct net_plan *p, bool logged, struct err *e)
 	struct buf rules = { 0 };
 
 	write_rules(&rules, p, logged);
+	int r = rules.failed ? err_set(e, E_SYS, "no memory for the rules of a network") : nft_run(rules.data, e);
+	buf_clear(&rules);
+	return r;
+}
+
+int
+netfilter_reopen(const struct strs *open, struct err *e)
+{
+	struct buf rules = { 0 };
+
+	for (unsigned family = 4; family <= 6; family += 2) {
+		struct buf elements = { 0 };
+
+		buf_printf(&rules, "flush set inet box open%u\n", family);
+		if (write_open(&elements, open, family))
+			buf_printf(
+			    &rules, "add element inet box open%u { %.*s }\n", family, (int)elements.len, elements.data);
+		rules.failed |= elements.failed;
+		buf_clear(&elements);
+	}
+	buf_append(&rules, "", 1);
 	int r = rules.failed ? err_set(e, E_SYS, "no memory for the rules of a network") : nft_run(rules.data, e);
 	buf_clear(&rules);
 	return r;

@@ -166,6 +166,24 @@ lead_into_loopback(struct err *e)
 	return failed == 0 ? 0 : err_sys(e, "routes of the sandbox's namespace");
 }
 
+/*
+ * Of what has ended nothing has to be known for long, and no limit counts the memory that it takes.  The files are of
+ * the namespace we are in, through whatever mount; a kernel may have none of them.
+ */
+static void
+forget_soon(void)
+{
+	static const char *const files[] = { "/proc/sys/net/netfilter/nf_conntrack_tcp_timeout_time_wait",
+		"/proc/sys/net/netfilter/nf_conntrack_tcp_timeout_close" };
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		AUTO_FD int fd = open(files[i], O_WRONLY | O_CLOEXEC);
+
+		if (fd != -1)
+			(void)!write(fd, "5", 1);
+	}
+}
+
 /* ---- sockets ------------------------------------------------------------------- */
 
 static int
@@ -236,6 +254,13 @@ refusals(void)
 	if (fd != -1)
 		fcntl(fd, F_SETFL, O_NONBLOCK);
 	return fd;
+}
+
+void
+netns_enter(const struct net_plan *p)
+{
+	if (p->mode == NET_MODE_EGRESS)
+		forget_soon();
 }
 
 int

@@ -38,8 +38,9 @@ int  netns_prepare(struct net_plan *, struct err *);
 int  netns_born(struct net_plan *, pid_t, struct err *);
 void net_plan_clear(struct net_plan *);
 
-/* In the child. */
-int netns_build(const struct net_plan *, struct net_sockets *, struct err *);
+/* In the child: while the host's /proc is there, and when the root is built. */
+void netns_enter(const struct net_plan *);
+int  netns_build(const struct net_plan *, struct net_sockets *, struct err *);
 
 void net_sockets_close(struct net_sockets *);
 
@@ -49,5 +50,8 @@ enum { NET_LOG_GROUP = 1 };
 
 /* Refuse and redirect.  logged: refusals are told to NET_LOG_GROUP. */
 int netfilter_apply(const struct net_plan *, bool logged, struct err *);
+
+/* In the namespace of a sandbox that lives: these networks are left to box-egress from now on. */
+int netfilter_reopen(const struct strs *open, struct err *);
 
 #endif

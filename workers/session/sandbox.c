@@ -144,8 +144,10 @@ enter(const struct sandbox_plan *p, int go, struct err *e)
 {
 	struct net_sockets net = NET_SOCKETS_NONE;
 
-	if (enter_cgroups(p, e) == -1 || wait_for_map(go, e) == -1 || root_build(p, e) == -1 ||
-	    netns_build(&p->net, &net, e) == -1)
+	if (enter_cgroups(p, e) == -1 || wait_for_map(go, e) == -1)
+		return -1;
+	netns_enter(&p->net);
+	if (root_build(p, e) == -1 || netns_build(&p->net, &net, e) == -1)
 		return -1;
 	if (sethostname(p->hostname, strlen(p->hostname)) == -1)
 		return err_sys(e, "sethostname");

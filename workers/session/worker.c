@@ -29,6 +29,7 @@ on_worker_start(struct worker *w, struct msg *m, struct err *e)
 		[WORK_BUILD] = build_start,
 		[WORK_ADOPT] = build_attach,
 		[WORK_SWEEP] = build_find_leftovers,
+		[WORK_REOPEN] = build_reopen,
 	};
 
 	if (fchdir(s->dir) == -1)

@@ -84,6 +84,7 @@ void worker_broken(struct worker *, const struct err *);
 int build_start(struct worker *, struct msg *, struct err *);
 int build_attach(struct worker *, struct msg *, struct err *);
 int build_find_leftovers(struct worker *, struct msg *, struct err *);
+int build_reopen(struct worker *, struct msg *, struct err *);
 int build_attached(struct worker *, struct msg *, struct err *);
 int build_attached_all(struct worker *, struct err *);
 int build_done(struct worker *, struct msg *, struct err *);
