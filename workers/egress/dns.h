@@ -17,17 +17,21 @@
 
 struct resolver;
 
-/* servers: "1.2.3.4", "1.2.3.4:53", "[::1]:53".  Reads no file, then or later. */
+/*
+ * servers: "1.2.3.4", "1.2.3.4:53", "[::1]:53"; none: no name can be resolved.  Reads no file, then or later; opens
+ * /dev/urandom once, so it comes before the confinement.  The process ignores SIGPIPE (startup.h).
+ */
 struct resolver *resolver_open(struct ev_loop *, const struct strs *servers, struct err *);
-void             resolver_close(struct resolver **);
+void             resolver_close(struct resolver **); /* after all that ask it */
 
-/* From the next question on. */
+/* From the next question on, and for those that wait.  -1 and the reason: those before stay, if one is no address. */
 int resolver_servers(struct resolver *, const struct strs *servers, struct err *);
 
 /* ---- the names of one session ---- */
 
 struct dns;
 
+/* None of these closes the session's dns. */
 struct dns_ops {
 	/* A well-formed question.  Counted, and judged: not allowed is answered NXDOMAIN. */
 	void (*judge)(void *arg, const char *name, struct verdict *);
@@ -42,7 +46,10 @@ struct dns_ops {
 	void (*over_limit)(void *arg);
 };
 
-/* Takes the UDP socket when it succeeds. */
+/*
+ * Takes the UDP socket when it succeeds.  localhost, and names of addresses in the ranges of netrange.def, are answered
+ * without asking anybody: neither counted nor judged.
+ */
 struct dns *dns_open(struct ev_loop *, struct resolver *, int udp, uint64_t bytes_per_minute, const struct dns_ops *,
     void *arg, struct err *);
 

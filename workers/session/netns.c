@@ -167,20 +167,24 @@ lead_into_loopback(struct err *e)
 }
 
 /*
- * Of what has ended nothing has to be known for long, and no limit counts the memory that it takes.  The files are of
- * the namespace we are in, through whatever mount; a kernel may have none of them.
+ * Of connections that have ended nothing has to be known for long, and no limit counts the memory that it takes.  The
+ * files are of the namespace we are in, through whatever mount; a kernel may have none of them.
  */
-static void
-forget_soon(void)
-{
-	static const char *const files[] = { "/proc/sys/net/netfilter/nf_conntrack_tcp_timeout_time_wait",
-		"/proc/sys/net/netfilter/nf_conntrack_tcp_timeout_close" };
+static const struct {
+	const char *file, *value;
+} settings[] = {
+	{ "/proc/sys/net/netfilter/nf_conntrack_tcp_timeout_time_wait", "5" },
+	{ "/proc/sys/net/netfilter/nf_conntrack_tcp_timeout_close", "5" },
+};
 
-	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
-		AUTO_FD int fd = open(files[i], O_WRONLY | O_CLOEXEC);
+static void
+set_all(void)
+{
+	for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++) {
+		AUTO_FD int fd = open(settings[i].file, O_WRONLY | O_CLOEXEC);
 
 		if (fd != -1)
-			(void)!write(fd, "5", 1);
+			(void)!write(fd, settings[i].value, strlen(settings[i].value));
 	}
 }
 
@@ -260,7 +264,7 @@ void
 netns_enter(const struct net_plan *p)
 {
 	if (p->mode == NET_MODE_EGRESS)
-		forget_soon();
+		set_all();
 }
 
 int

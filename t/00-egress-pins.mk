@@ -1,0 +1,1 @@
+00-egress-pins_EXTRA := workers/egress/pins

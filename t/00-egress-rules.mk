@@ -1,0 +1,1 @@
+00-egress-rules_EXTRA := workers/egress/rules
