@@ -18,6 +18,11 @@ is "$(lb exec ws-1 1 '"spec": {"session_id": "s", "cmd": "pwd", "workdir": "/pro
 is "$(run ws-1 1 s '')" "boxctl: cmd must not be empty" "no command"
 is "$(run ws-1 1 s 'wget -T 2 -q -O - http://192.0.2.1/ || echo offline' | field stdout)" 'offline\n' "there is no network"
 
+out=$(run ws-1 1 n 'wget -T 9 -t 1 -q -O - http://169.254.169.254/latest/ || echo refused' ', "network": "on"')
+is "$(of "$out" stdout)" 'refused\n' "a network, and no metadata"
+like "$(of "$out" notice)" 'boxd: network: 1 connection was refused by a rule, the last to 169.254.169.254 port 80: built-in: link-local' "a line tells it"
+is "$(of "$(run ws-1 1 n true ', "network": "on"')" notice)" "" "and only with that command"
+
 # causes
 out=$(run ws-1 1 m 'head -c 200M /dev/zero | tail -c 190M' ', "memory_mb": 64')
 like "$(of "$out" notice)" '64 MiB.*memory_mb' "over its memory: a line tells it"

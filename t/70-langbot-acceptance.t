@@ -3,6 +3,6 @@
 . t/lib/boxd.sh
 . t/lib/client.sh
 langbot_needed
-langbot_start 'network_on = loopback' # where a network is refused at once, so is the conflict with a session that has none
+langbot_start
 langbot acceptance
 done_testing

@@ -3,6 +3,6 @@
 . t/lib/boxd.sh
 . t/lib/client.sh
 langbot_needed
-langbot_start 'network_on = loopback' # LangBot's MCP servers ask for a network; this one needs none
+langbot_start # LangBot's MCP servers ask for a network, and have one
 langbot service
 done_testing

@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
+#include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
 
 #include "fd.h"
 
@@ -42,43 +44,57 @@ slirp_prepare(struct slirp *s, struct err *e)
 	return 0;
 }
 
-/* Its own descriptors may be 3 or 4: both are moved up first. */
+/* Ours may be 3 or 4 themselves: both are moved up first. */
 static int
-place(posix_spawn_file_actions_t *files, int *from, int to)
+place(const struct slirp *s)
 {
-	int up = fcntl(*from, F_DUPFD_CLOEXEC, 16);
+	int ready = fcntl(s->say_ready, F_DUPFD, 16), stop = fcntl(s->stop, F_DUPFD, 16);
+	int null = open("/dev/null", O_RDWR);
 
-	if (up == -1)
+	for (int fd = 0; fd <= 2; fd++)
+		if (dup2(null, fd) == -1)
+			return -1;
+	if (dup2(ready, READY_FD) == -1 || dup2(stop, STOP_FD) == -1)
 		return -1;
-	fd_close(from);
-	*from = up;
-	return posix_spawn_file_actions_adddup2(files, up, to) == 0 ? 0 : -1;
+	return (int)syscall(SYS_close_range, STOP_FD + 1, ~0U, 0);
+}
+
+/*
+ * As root it gets mounts of its own: it unmounts what it does not want to see, /run/netns among it, and where the
+ * host's mounts are shared that would be the host's.  An ordinary user's cannot.
+ */
+static bool
+own_mounts(void)
+{
+	return geteuid() != 0 || (unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
+}
+
+static _Noreturn void
+become_slirp(const struct slirp *s, const char *path, pid_t pid)
+{
+	char  target[16], ready[32], stop[32];
+	char *argv[] = { "slirp4netns", "--configure", "--mtu=65520", "--disable-host-loopback", "--enable-sandbox",
+		"--enable-seccomp", "--enable-ipv6", ready, stop, target, "tap0", NULL };
+	char *env[] = { "PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL };
+
+	snprintf(target, sizeof(target), "%d", pid);
+	snprintf(ready, sizeof(ready), "--ready-fd=%d", READY_FD);
+	snprintf(stop, sizeof(stop), "--exit-fd=%d", STOP_FD);
+	if (own_mounts() && place(s) == 0)
+		execve(path, argv, env);
+	_exit(127); /* the sandbox waits for its word, and sees that there will be none */
 }
 
 int
 slirp_start(struct slirp *s, pid_t pid, struct err *e)
 {
-	posix_spawn_file_actions_t files;
-	char                       target[16], ready[32], stop[32];
-	char *argv[] = { "slirp4netns", "--configure", "--mtu=65520", "--disable-host-loopback", "--enable-sandbox",
-		"--enable-seccomp", "--enable-ipv6", ready, stop, target, "tap0", NULL };
-	char *env[] = { "PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL };
-	pid_t child;
+	pid_t child = fork();
 
-	snprintf(target, sizeof(target), "%d", pid);
-	snprintf(ready, sizeof(ready), "--ready-fd=%d", READY_FD);
-	snprintf(stop, sizeof(stop), "--exit-fd=%d", STOP_FD);
-	posix_spawn_file_actions_init(&files);
-	for (int fd = 0; fd <= 2; fd++)
-		posix_spawn_file_actions_addopen(&files, fd, "/dev/null", O_RDWR, 0);
-	int failed = place(&files, &s->say_ready, READY_FD) == -1 || place(&files, &s->stop, STOP_FD) == -1
-			 ? errno
-			 : posix_spawn(&child, program(), &files, NULL, argv, env);
-	posix_spawn_file_actions_destroy(&files);
+	if (child == 0)
+		become_slirp(s, program(), pid);
 	fd_close(&s->say_ready);
 	fd_close(&s->stop);
-	errno = failed;
-	return failed == 0 ? 0 : err_sys(e, "start slirp4netns");
+	return child == -1 ? err_sys(e, "start slirp4netns") : 0;
 }
 
 int
