@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "../../boxctl/client.h"
+#include "bench.h"
 #include "fd.h"
 #include "langbot.h"
 #include "net.h"
@@ -37,17 +38,9 @@ enum {
 	IDLE = 200,     /* sessions for the memory figure */
 	ECHO = 500,     /* messages through a relay and back */
 	BULK_MB = 256,  /* and so much of them */
-	OUT_MIB = 512,  /* through a network that is on, one turn */
-	OUT_TURNS = 5,  /* of each way */
-	CONNECTS = 500, /* in one turn */
 };
 
 extern char **environ;
-
-struct series {
-	double us[2 * WARM];
-	size_t n;
-};
 
 struct ratios {
 	struct series warm, warm_bare, cold, cold_bare, bwrap, bwrap_bare, box, box_bare, echo;
@@ -57,14 +50,14 @@ struct ratios {
 	double        throughput, throughput_bare;
 	double        idle_kib;
 	bool          has_bwrap;
-	struct series down, down_direct, up, up_direct, connect, connect_direct; /* MB/s, MB/s and us */
+	struct way    down, up, connect; /* MB/s, MB/s and us */
 	struct series net_cold, net_cold_off;
 	char          no_net[256]; /* why the network was not measured */
 };
 
-static char          dir[] = "/tmp/boxd-bench-XXXXXX";
-static pid_t         daemon_pid;
-static struct client client;
+static char   dir[] = "/tmp/boxd-bench-XXXXXX";
+static pid_t  daemon_pid;
+struct client client;
 
 static void
 clean_up(void)
@@ -80,7 +73,8 @@ clean_up(void)
 		fprintf(stderr, "bench: %s stays\n", dir);
 }
 
-static void __attribute__((noreturn, format(printf, 1, 2))) die(const char *fmt, ...)
+void
+die(const char *fmt, ...)
 {
 	va_list ap;
 
@@ -143,7 +137,7 @@ time_bwrap(void)
 	    "/workspace", "sh", "-c", "true", NULL });
 }
 
-static void
+void
 call(enum msg_type t, const void *body, struct msg *m)
 {
 	struct err e = { 0 };
@@ -152,7 +146,7 @@ call(enum msg_type t, const void *body, struct msg *m)
 		die("%s: %s", msg_name(t), e.text);
 }
 
-static void
+void
 create_with(const char *name, enum network network)
 {
 	struct msg_create c;
@@ -171,7 +165,7 @@ create(const char *name)
 	create_with(name, NETWORK_OFF);
 }
 
-static void delete (const char *name)
+void delete (const char *name)
 {
 	struct msg m;
 
@@ -435,98 +429,6 @@ idle_session_kib(void)
 	return (before - after) / IDLE;
 }
 
-/* ---- the network ----------------------------------------------------------------------- */
-
-#define CLIENT "/tmp/bench"
-
-/* Ourselves, into the session: the same program measures inside and outside. */
-static void
-send_client(const char *name)
-{
-	struct msg_exec x;
-	struct msg      m;
-	struct buf      bytes = { 0 };
-	char            part[16384];
-	ssize_t         n;
-	AUTO_FD int     self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-
-	while ((n = read(self, part, sizeof(part))) > 0)
-		buf_append(&bytes, part, (size_t)n);
-	msg_defaults(MSG_EXEC, &x);
-	x.session = name;
-	x.command = "cat >" CLIENT " && chmod +x " CLIENT;
-	x.stdin = blob_of(bytes.data, bytes.len);
-	call(MSG_EXEC, &x, &m);
-	if (((const struct msg_exec_result *)m.body)->exit_code != 0)
-		die("the client could not be sent into the sandbox");
-	msg_clear(&m);
-	buf_clear(&bytes);
-}
-
-static double
-number_inside(const char *mode, unsigned port, int count)
-{
-	struct msg_exec x;
-	struct msg      m;
-	char            command[128], text[64] = "";
-	struct buf      out = { 0 };
-	struct err      e;
-
-	snprintf(command, sizeof(command), CLIENT " net %s %u %d", mode, port, count);
-	msg_defaults(MSG_EXEC, &x);
-	x.session = "net";
-	x.command = command;
-	x.timeout_ms = 120000;
-	call(MSG_EXEC, &x, &m);
-	const struct msg_exec_result *r = m.body;
-	if (r->exit_code != 0 || blob_read(&r->stdout, &out, &e) == -1)
-		die("%s failed in the sandbox: %s", command, r->hint);
-	snprintf(text, sizeof(text), "%.*s", (int)out.len, out.data);
-	msg_clear(&m);
-	buf_clear(&out);
-	return atof(text);
-}
-
-static double
-number_outside(const char *mode, unsigned port, int count)
-{
-	char  command[128], text[64] = "";
-	FILE *f;
-
-	snprintf(command, sizeof(command), "/proc/%d/exe net %s %u %d", getpid(), mode, port, count);
-	if ((f = popen(command, "re")) == NULL || fgets(text, sizeof(text), f) == NULL)
-		die("%s: nothing came", command);
-	pclose(f);
-	return atof(text);
-}
-
-static void
-measure_way(const char *mode, unsigned port, int count, struct series *in, struct series *out)
-{
-	for (int i = 0; i < OUT_TURNS; i++) {
-		in->us[in->n++] = number_inside(mode, port, count);
-		out->us[out->n++] = number_outside(mode, port, count);
-	}
-}
-
-static void
-measure_net(struct ratios *r)
-{
-	unsigned port = *r->no_net == '\0' ? net_serve() : 0;
-
-	take_turns(COLD, time_cold_net, &r->net_cold, time_cold_off, &r->net_cold_off);
-	if (*r->no_net != '\0')
-		return;
-	if (port == 0)
-		die("no server for the network: %s", strerror(errno));
-	create_with("net", NETWORK_ON);
-	send_client("net");
-	measure_way("down", port, OUT_MIB, &r->down, &r->down_direct);
-	measure_way("up", port, OUT_MIB, &r->up, &r->up_direct);
-	measure_way("connect", port, CONNECTS, &r->connect, &r->connect_direct);
-	delete ("net");
-}
-
 /* ---- what is told ------------------------------------------------------------------------ */
 
 static int
@@ -552,15 +454,15 @@ ratio(struct series *a, struct series *b, double p)
 
 /* "null" when it was not measured.  Until the fourth next call. */
 static const char *
-ratio_text(struct series *a, struct series *b)
+ratio_text(struct way *w)
 {
 	static char     text[4][32];
 	static unsigned next;
 	char           *out = text[next++ % 4];
 
 	snprintf(out, sizeof(text[0]), "null");
-	if (a->n > 0 && b->n > 0)
-		snprintf(out, sizeof(text[0]), "%.3f", ratio(a, b, 50));
+	if (w->inside.n > 0)
+		snprintf(out, sizeof(text[0]), "%.3f", ratio(&w->inside, &w->outside, 50));
 	return out;
 }
 
@@ -597,10 +499,11 @@ print_table(struct ratios *r)
 	else
 		printf("network on, through box-egress / direct: in %.0f MB/s / %.0f = %.2f, out %.0f / %.0f = %.2f, "
 		       "connect to first byte %.0f us / %.0f = %.2f\n",
-		    percentile(&r->down, 50), percentile(&r->down_direct, 50), ratio(&r->down, &r->down_direct, 50),
-		    percentile(&r->up, 50), percentile(&r->up_direct, 50), ratio(&r->up, &r->up_direct, 50),
-		    percentile(&r->connect, 50), percentile(&r->connect_direct, 50),
-		    ratio(&r->connect, &r->connect_direct, 50));
+		    percentile(&r->down.inside, 50), percentile(&r->down.outside, 50),
+		    ratio(&r->down.inside, &r->down.outside, 50), percentile(&r->up.inside, 50),
+		    percentile(&r->up.outside, 50), ratio(&r->up.inside, &r->up.outside, 50),
+		    percentile(&r->connect.inside, 50), percentile(&r->connect.outside, 50),
+		    ratio(&r->connect.inside, &r->connect.outside, 50));
 	printf("\n%d at once: boxd %.0f/s, bare %.0f/s, ratio %.2f\n", AT_ONCE, r->throughput, r->throughput_bare,
 	    r->throughput / r->throughput_bare);
 	printf("idle session: %.0f KiB (MemAvailable, %d sessions)\n", r->idle_kib, IDLE);
@@ -620,8 +523,8 @@ print_json(struct ratios *r)
 	    ratio(&r->warm, &r->warm_bare, 50), ratio(&r->warm, &r->warm_bare, 95), ratio(&r->cold, &r->cold_bare, 50),
 	    ratio(&r->cold, &r->cold_bare, 95), bwrap, r->throughput / r->throughput_bare, r->idle_kib,
 	    ratio(&r->box, &r->box_bare, 50), percentile(&r->echo, 50), r->bulk,
-	    ratio(&r->net_cold, &r->net_cold_off, 50), ratio_text(&r->down, &r->down_direct),
-	    ratio_text(&r->up, &r->up_direct), ratio_text(&r->connect, &r->connect_direct));
+	    ratio(&r->net_cold, &r->net_cold_off, 50), ratio_text(&r->down), ratio_text(&r->up),
+	    ratio_text(&r->connect));
 }
 
 /* ---- a boxd of our own --------------------------------------------------------------------- */
@@ -690,7 +593,9 @@ main(int argc, char **argv)
 	open_langbot();
 	measure_langbot(&r.box, &r.box_bare, &r.echo, &r.bulk);
 	measure_python(argv[1], &r);
-	measure_net(&r);
+	take_turns(COLD, time_cold_net, &r.net_cold, time_cold_off, &r.net_cold_off);
+	if (*r.no_net == '\0')
+		measure_ways(&r.down, &r.up, &r.connect);
 	r.throughput_bare = bare_per_second();
 	r.throughput = boxd_per_second();
 	r.idle_kib = idle_session_kib();

@@ -1,0 +1,34 @@
+/* What the parts of the benchmark share. */
+#ifndef BENCH_BENCH_H
+#define BENCH_BENCH_H
+
+#include <stddef.h>
+
+#include "msg.h"
+
+enum { SERIES = 1000 };
+
+struct series {
+	double us[SERIES];
+	size_t n;
+};
+
+/* The same thing done in a sandbox and beside it. */
+struct way {
+	struct series inside, outside;
+};
+
+void die(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
+
+/* A request of the running boxd; a failure ends the program. */
+void call(enum msg_type, const void *body, struct msg *reply);
+
+void create_with(const char *name, enum network);
+void delete (const char *name);
+
+/* ---- ways.c ---- */
+
+/* Out of a sandbox and directly, in turns: MB/s in, MB/s out, and microseconds from connecting to the first byte. */
+void measure_ways(struct way *down, struct way *up, struct way *connect);
+
+#endif
