@@ -24,7 +24,31 @@ struct call_if {
 	uint64_t mask, wanted;
 };
 
+/* And one of which the first three must all be right. */
+struct call_for {
+	int      nr;
+	uint64_t mask[3], wanted[3];
+};
+
 /* Calls that are in neither list fail with EPERM; abort(3) works. */
 int confining_calls(const int *allowed, size_t n, const struct call_if *, size_t n_if, struct err *);
+
+/* ---- all of it, of a worker that has sockets and no files ---- */
+
+struct confinement {
+	const char            *root; /* empty directory to be locked into; used when root */
+	uint64_t               uid;  /* to become, and its gid; used when root */
+	uint64_t               net;  /* of LL_ALL_NET: what landlock forbids beside all files */
+	const int             *calls;
+	size_t                 n_calls;
+	const struct call_for *calls_for;
+	size_t                 n_calls_for;
+};
+
+/*
+ * All steps or -1; the error names the step.  After -1 the process must end.  The calls are allowed beside those that
+ * a loop, memory, open sockets and memfds need.
+ */
+int confine_all(const struct confinement *, struct err *);
 
 #endif

@@ -44,6 +44,7 @@ struct question {
 	LIST_ENTRY(question) next;
 	struct egress *egress;
 	uint64_t       id;
+	uint64_t       guest; /* it is about */
 	ask_fn        *fn;
 	void          *arg;
 	ev_timer       late;
@@ -240,7 +241,7 @@ egress_look(struct egress *g, uint64_t id, bool flows, ask_fn *fn, void *arg)
 		fn(arg, &failed);
 		return;
 	}
-	*q = (struct question){ .egress = g, .id = house_next_id(g->house), .fn = fn, .arg = arg };
+	*q = (struct question){ .egress = g, .id = house_next_id(g->house), .guest = id, .fn = fn, .arg = arg };
 	ev_timer_init(&q->late, on_look_late, LIM_EGRESS_LOOK_SEC, 0.);
 	q->late.data = q;
 	ev_timer_start(g->house->loop, &q->late);
@@ -274,10 +275,13 @@ on_reply(struct egress *g, struct msg *m)
 			break;
 	if (q == NULL)
 		return;
-	if (!m->failed && msg_expect(m, MSG_NET_INFO, &e) == -1)
+	if (!m->failed && msg_expect(m, MSG_NET_INFO, &e) == -1) {
 		fail(q, &e);
-	else
-		answer(q, m);
+		return;
+	}
+	if (!m->failed && find(g, q->guest) != NULL)
+		keep_info(find(g, q->guest), m->body);
+	answer(q, m);
 }
 
 static void

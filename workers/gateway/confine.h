@@ -5,16 +5,9 @@
 #ifndef GATEWAY_CONFINE_H
 #define GATEWAY_CONFINE_H
 
-#include <stdint.h>
+#include "confining.h"
 
-#include "err.h"
-
-struct confinement {
-	const char *root; /* empty directory to be locked into; used when root */
-	uint64_t    uid;  /* to become, and its gid; used when root */
-};
-
-/* All steps or -1; the error names the step.  After -1 the process must end. */
+/* root and uid are given.  All steps or -1; the error names the step.  After -1 the process must end. */
 int confine(const struct confinement *, struct err *);
 
 #endif

@@ -1,0 +1,31 @@
+/* What all sessions of this process share; main.c builds it. */
+#ifndef EGRESS_EGRESS_H
+#define EGRESS_EGRESS_H
+
+#include "dns.h"
+#include "hello.h"
+#include "link.h"
+#include "own.h"
+#include "route.h"
+#include "sets.h"
+#include "turns.h"
+
+struct egress {
+	struct ev_loop  *loop;
+	struct link     *link;  /* owned, like all below */
+	struct turns    *turns; /* NULL until started, like all below */
+	struct routes   *routes;
+	struct hello    *hello;
+	struct resolver *resolver;
+	struct sets     *sets;
+	char            *buffer; /* of PUMP_BUFFER; used by one flow after the other */
+	int              spare;  /* a descriptor to give back when there are no more; -1: there is none */
+	struct own       own;
+	uint64_t         connections; /* of one session at one time */
+	uint64_t         dns_bytes;   /* of one session in a minute */
+	uint64_t         descriptors; /* that this process may have */
+	uint64_t         flows;       /* of all sessions */
+	uint64_t         tenants;
+};
+
+#endif

@@ -1,0 +1,240 @@
+/*
+ * box-egress: the only way out of sandboxes that have a network.
+ *
+ *	fd 3	SEQPACKET channel to the supervisor; the only descriptor it is born with
+ *
+ * The supervisor's first message is EGRESS_START with the whole configuration.  box-egress opens what needs files or
+ * netlink, confines itself, and says EGRESS_READY.  From then on sessions come and go by message, each with the sockets
+ * of its namespace.  This process is in the host's network namespace and has no right there but to connect.
+ *
+ * When the link ends it exits, and everything it has open is reset: a sandbox never takes its end for that of a server.
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "confine.h"
+#include "fd.h"
+#include "log.h"
+#include "pump.h"
+#include "startup.h"
+#include "tenants.h"
+
+struct house {
+	struct egress   egress;
+	struct tenants *tenants; /* owned; NULL until started */
+	int             status;  /* of the exit */
+};
+
+static void
+stop(struct house *h, int status)
+{
+	h->status = status;
+	link_pause(h->egress.link);
+	ev_break(h->egress.loop, EVBREAK_ALL);
+}
+
+/* ---- starting ------------------------------------------------------------------------ */
+
+/* Two for each connection, of all sessions: as many as we may have. */
+static uint64_t
+raise_descriptors(void)
+{
+	struct rlimit r = { 0 };
+
+	if (getrlimit(RLIMIT_NOFILE, &r) == -1)
+		return 0;
+	r.rlim_cur = r.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &r);
+	(void)getrlimit(RLIMIT_NOFILE, &r);
+	return r.rlim_cur;
+}
+
+static int
+prepare(struct egress *g, const struct msg_egress_start *s, struct err *e)
+{
+	g->descriptors = raise_descriptors();
+	g->connections = s->connections;
+	g->dns_bytes = s->dns_bytes;
+	g->spare = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+	if (own_parse(&g->own, &s->own, e) == -1 || (g->sets = sets_new(s->sets.v, s->sets.n, e)) == NULL ||
+	    (g->routes = routes_open(e)) == NULL || (g->hello = hello_open(e)) == NULL ||
+	    (g->turns = turns_open(g->loop, e)) == NULL ||
+	    (g->resolver = resolver_open(g->loop, &s->resolvers, e)) == NULL)
+		return -1;
+	g->buffer = malloc(PUMP_BUFFER);
+	return g->buffer == NULL ? err_set(e, E_SYS, "no memory for a buffer") : 0;
+}
+
+static int
+start(struct house *h, const struct msg_egress_start *s, struct err *e)
+{
+	struct confinement      walls = { .root = s->chroot, .uid = s->uid };
+	struct msg_egress_ready ready;
+
+	if (prepare(&h->egress, s, e) == -1)
+		return -1;
+	if (confine(&walls, e) == -1)
+		return err_prefix(e, "confine");
+	if ((h->tenants = tenants_open(e)) == NULL)
+		return -1;
+	return link_send(h->egress.link, MSG_EGRESS_READY, 0, 0, &ready, e);
+}
+
+/* ---- messages ------------------------------------------------------------------------- */
+
+static void
+on_open(struct house *h, struct msg *m)
+{
+	uint64_t       id = ((const struct msg_egress_open *)m->body)->id;
+	struct err     e;
+	struct tenant *t;
+
+	tenants_drop(h->tenants, id);
+	t = tenant_open(&h->egress, m, &e);
+	if (t == NULL || tenants_add(h->tenants, t, &e) == -1)
+		log_error("session=%lu has no network: %s", id, e.text);
+}
+
+static void
+on_close(struct house *h, struct msg *m)
+{
+	tenants_drop(h->tenants, ((const struct msg_egress_close *)m->body)->id);
+}
+
+static void
+on_rules(struct house *h, struct msg *m)
+{
+	const struct msg_egress_rules *r = m->body;
+	struct err                     e;
+	struct sets                   *old = h->egress.sets, *fresh = sets_new(r->sets.v, r->sets.n, &e);
+
+	if (fresh == NULL) {
+		log_error("rules: %s; the old ones stay", e.text);
+		return;
+	}
+	h->egress.sets = fresh;
+	tenants_each(h->tenants, tenant_rejudge);
+	sets_free(&old);
+}
+
+static void
+on_resolvers(struct house *h, struct msg *m)
+{
+	const struct msg_egress_resolvers *r = m->body;
+	struct err                         e;
+
+	if (resolver_servers(h->egress.resolver, &r->resolvers, &e) == -1)
+		log_error("resolvers: %s", e.text);
+}
+
+static void
+on_look(struct house *h, struct msg *m)
+{
+	const struct msg_egress_look *l = m->body;
+	struct tenant                *t = tenants_find(h->tenants, l->id);
+	struct err                    why, e;
+
+	if (t != NULL) {
+		tenant_answer(t, m->id, l->flows);
+		return;
+	}
+	err_set(&why, E_NOTFOUND, "session %lu has no network", l->id);
+	if (link_fail(h->egress.link, m->id, 0, &why, &e) == -1)
+		log_error("look: %s", e.text);
+}
+
+static void (*const on[MSG__COUNT])(struct house *, struct msg *) = {
+	[MSG_EGRESS_OPEN] = on_open,
+	[MSG_EGRESS_CLOSE] = on_close,
+	[MSG_EGRESS_RULES] = on_rules,
+	[MSG_EGRESS_RESOLVERS] = on_resolvers,
+	[MSG_EGRESS_LOOK] = on_look,
+};
+
+static void
+on_msg(void *arg, struct msg *m)
+{
+	struct house *h = arg;
+	struct err    e;
+
+	if (h->tenants != NULL) {
+		if (on[m->type] != NULL)
+			on[m->type](h, m);
+		else
+			log_error("box-egress takes no %s", msg_name(m->type));
+		return;
+	}
+	if (m->type != MSG_EGRESS_START)
+		err_set(&e, E_PROTO, "expected egress_start, got %s", msg_name(m->type));
+	else if (start(h, m->body, &e) == 0) {
+		log_debug("ready pid=%d", getpid());
+		return;
+	}
+	log_error("cannot start: %s", e.text);
+	stop(h, 1);
+}
+
+static void
+on_gone(void *arg, const struct err *why)
+{
+	if (why->code != E_NONE)
+		log_error("link to the supervisor broke: %s", why->text);
+	else
+		log_debug("the supervisor is gone");
+	stop(arg, why->code != E_NONE);
+}
+
+static const struct link_ops link_ops = { .on_msg = on_msg, .on_gone = on_gone };
+
+/* ---- the house ------------------------------------------------------------------------- */
+
+static int
+run(struct house *h, struct err *e)
+{
+	struct egress *g = &h->egress;
+
+	/* epoll and no timerfd: it needs no descriptor but its set */
+	g->loop = ev_loop_new(EVBACKEND_EPOLL | EVFLAG_NOENV | EVFLAG_NOTIMERFD);
+	if (g->loop == NULL)
+		return err_set(e, E_SYS, "no event loop on epoll");
+	g->link = link_open(g->loop, CHANNEL_FD, FROM_SUPERVISOR, &link_ops, h, e);
+	if (g->link == NULL)
+		return -1;
+	ev_run(g->loop, 0);
+	return 0;
+}
+
+static void
+take_down(struct house *h)
+{
+	struct egress *g = &h->egress;
+
+	tenants_close(&h->tenants);
+	resolver_close(&g->resolver);
+	turns_close(&g->turns);
+	hello_close(&g->hello);
+	routes_close(&g->routes);
+	sets_free(&g->sets);
+	free(g->buffer);
+	fd_close(&g->spare);
+	link_close(&g->link);
+	if (g->loop != NULL)
+		ev_loop_destroy(g->loop);
+}
+
+int
+main(int argc, char **argv)
+{
+	struct house h = { .egress.spare = -1 };
+	struct err   e;
+
+	startup("box-egress", argc, argv);
+	if (run(&h, &e) == -1) {
+		log_error("cannot start: %s", e.text);
+		h.status = 1;
+	}
+	take_down(&h);
+	return h.status;
+}

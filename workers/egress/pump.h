@@ -1,0 +1,35 @@
+/* Bytes of one connection, one way. */
+#ifndef EGRESS_PUMP_H
+#define EGRESS_PUMP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	PUMP_BUFFER = 256 * 1024, /* of all pumps together: they use it one after the other */
+	PUMP_TURN = 256 * 1024,   /* bytes in one go, so that others get theirs */
+};
+
+struct pump {
+	int      from, to; /* borrowed; they do not block */
+	bool     readable; /* as far as is known: cleared when the kernel says no */
+	bool     writable;
+	bool     last;  /* no more will come than what waits in from: its end can be read there */
+	bool     ended; /* the end was passed on */
+	uint32_t reach; /* bytes that are worth looking at */
+	uint64_t bytes; /* that it has moved */
+};
+
+enum pumped {
+	PUMP_WAITS, /* for one of its sockets, or it has ended */
+	PUMP_AGAIN, /* it had its turn, and could go on */
+	PUMP_FAILED,
+};
+
+void pump_init(struct pump *, int from, int to);
+
+/* At most one turn; buffer has PUMP_BUFFER bytes. */
+enum pumped pump_run(struct pump *, char *buffer);
+
+#endif

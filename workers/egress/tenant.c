@@ -1,0 +1,252 @@
+#include "tenant.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fd.h"
+#include "refusals.h"
+#include "tenant_impl.h"
+
+enum {
+	REFUSALS_BURST = 64,      /* messages before others get their turn */
+	CATCH_UP_REFUSALS = 8192, /* more than a socket holds */
+	CATCH_UP_ACCEPT = 1024,
+};
+
+/* ---- names ------------------------------------------------------------------------- */
+
+static void
+on_question(void *arg, const char *name, struct verdict *v)
+{
+	struct tenant *t = arg;
+
+	t->numbers.dns_queries++;
+	tenant_changed(t);
+	reach_judge_name(&t->reach, name, v);
+	if (!v->allowed)
+		tenant_deny(t, NET_DNS, name, &(struct netaddr){ 0 }, 0, v->rule);
+}
+
+/*
+ * An address that no rule could open is not passed on: it would only show what there is in this network.  Others are
+ * judged when they are connected to, when the port is known.
+ */
+static bool
+on_address(void *arg, const char *name, const struct netaddr *a, uint32_t ttl_sec)
+{
+	struct tenant *t = arg;
+	struct place   p;
+	struct verdict v;
+
+	reach_place(&t->reach, a, 0, &p);
+	if (p.way == WAY_NONE)
+		return false;
+	if ((p.way == WAY_OWN || netrange_of(a) != NULL) && !reach_somewhere(&t->reach, &p, name, &v)) {
+		tenant_deny(t, NET_DNS, name, a, 0, v.rule);
+		return false;
+	}
+	reach_pin(&t->reach, a, name, ttl_sec);
+	return true;
+}
+
+static void
+on_over_limit(void *arg)
+{
+	struct tenant *t = arg;
+
+	t->numbers.over_limit++;
+	tenant_changed(t);
+}
+
+static const struct dns_ops dns_ops = { .judge = on_question, .address = on_address, .over_limit = on_over_limit };
+
+/* ---- what the namespace refused ------------------------------------------------------ */
+
+static void
+on_refusal(void *arg, const struct refusal *r)
+{
+	struct tenant *t = arg;
+	struct names   names;
+	char           rule[LIM_NET_RULE + 1];
+
+	if (r->too_fast) {
+		on_over_limit(t);
+		return;
+	}
+	refusal_rule(r, rule);
+	reach_names(&t->reach, &r->to, &names);
+	tenant_deny(t, r->kind, names.n > 0 ? names.v[0] : "", &r->to, r->port, rule);
+}
+
+static void
+on_refused(struct ev_loop *loop, ev_io *w, int revents)
+{
+	struct tenant *t = w->data;
+
+	(void)loop;
+	(void)revents;
+	refusals_take(t->refusals, REFUSALS_BURST, on_refusal, t);
+}
+
+void
+tenant_catch_up(struct tenant *t)
+{
+	if (t->refusals != -1)
+		refusals_take(t->refusals, CATCH_UP_REFUSALS, on_refusal, t);
+	tenant_accept(t, CATCH_UP_ACCEPT);
+}
+
+/* ---- life ---------------------------------------------------------------------------- */
+
+static int
+open_reach(struct tenant *t, const struct msg_egress_open *m, struct err *e)
+{
+	t->reach.routes = t->egress->routes;
+	t->reach.own = &t->egress->own;
+	t->reach.set = sets_find(t->egress->sets, t->set);
+	if ((t->reach.pins = pins_open()) == NULL)
+		return err_set(e, E_SYS, "no memory for names");
+	if (m->narrow.n == 0)
+		return 0;
+	return laws_init(&t->reach.narrow, m->narrow.v, m->narrow.n, e);
+}
+
+static int
+open_sockets(struct tenant *t, struct msg *m, struct err *e)
+{
+	const struct msg_egress_open *o = m->body;
+	struct egress                *g = t->egress;
+
+	t->dns = dns_open(g->loop, g->resolver, o->dns, g->dns_bytes, &dns_ops, t, e);
+	if (t->dns == NULL)
+		return -1;
+	msg_take_fd(m, o->dns);
+	t->listener = msg_take_fd(m, o->listener);
+	t->refusals = msg_take_fd(m, o->refusals);
+	if (t->refusals != -1) {
+		ev_io_set(&t->refused, t->refusals, EV_READ);
+		ev_io_start(g->loop, &t->refused);
+	}
+	return tenant_accept_init(t, e);
+}
+
+static struct tenant *
+tenant_new(struct egress *g, uint64_t id)
+{
+	struct tenant *t = calloc(1, sizeof(*t));
+
+	if (t == NULL)
+		return NULL;
+	t->egress = g;
+	t->id = id;
+	t->listener = t->refusals = -1;
+	g->tenants++;
+	TAILQ_INIT(&t->flows);
+	party_init(&t->party);
+	tenant_tell_init(t);
+	ev_init(&t->refused, on_refused);
+	t->refused.data = t;
+	t->home = (struct flow_home){
+		.loop = g->loop,
+		.turns = g->turns,
+		.hello = g->hello,
+		.buffer = g->buffer,
+		.party = &t->party,
+		.ops = &tenant_flow_ops,
+		.arg = t,
+	};
+	return t;
+}
+
+struct tenant *
+tenant_open(struct egress *g, struct msg *m, struct err *e)
+{
+	const struct msg_egress_open *o = m->body;
+	struct tenant                *t = tenant_new(g, o->id);
+
+	if (t == NULL || (t->set = strdup(o->set)) == NULL) {
+		err_set(e, E_SYS, "no memory for a network");
+		tenant_close(&t);
+		return NULL;
+	}
+	tenant_remember(t, &o->before);
+	if (open_reach(t, o, e) == -1 || open_sockets(t, m, e) == -1)
+		tenant_close(&t);
+	return t;
+}
+
+static void
+cut_flows(struct tenant *t)
+{
+	struct flow *f;
+
+	while ((f = TAILQ_FIRST(&t->flows)) != NULL) {
+		TAILQ_REMOVE(&t->flows, f, next);
+		t->egress->flows--;
+		flow_close(&f);
+	}
+}
+
+void
+tenant_close(struct tenant **tp)
+{
+	struct tenant  *t = *tp;
+	struct ev_loop *loop;
+
+	if (t == NULL)
+		return;
+	*tp = NULL;
+	loop = t->egress->loop;
+	ev_io_stop(loop, &t->knocking);
+	ev_io_stop(loop, &t->refused);
+	ev_timer_stop(loop, &t->away);
+	ev_timer_stop(loop, &t->telling);
+	cut_flows(t);
+	dns_close(&t->dns);
+	fd_close(&t->listener);
+	fd_close(&t->refusals);
+	pins_close(&t->reach.pins);
+	laws_clear(&t->reach.narrow);
+	denials_clear(&t->denials);
+	t->egress->tenants--;
+	free(t->set);
+	free(t);
+}
+
+uint64_t
+tenant_id(const struct tenant *t)
+{
+	return t->id;
+}
+
+/* ---- other rules ----------------------------------------------------------------------- */
+
+/* By the names it was allowed for: whether the session is still told them does not matter to what is open. */
+static bool
+may_stay(struct tenant *t, struct flow *f, struct verdict *v)
+{
+	reach_judge(&t->reach, &f->place, f->names, f->n_names, v);
+	if (!v->allowed)
+		return false;
+	if (!v->by_name || flow_look_now(f))
+		return true;
+	snprintf(v->rule, sizeof(v->rule), "deny all: allowed for a name only, and the connection is older than that");
+	return false;
+}
+
+void
+tenant_rejudge(struct tenant *t)
+{
+	struct flow   *f, *following;
+	struct verdict v;
+
+	t->reach.set = sets_find(t->egress->sets, t->set);
+	for (f = TAILQ_FIRST(&t->flows); f != NULL; f = following) {
+		following = TAILQ_NEXT(f, next);
+		if (may_stay(t, f, &v))
+			continue;
+		tenant_deny(t, NET_TCP, v.name, &f->place.address, f->place.port, v.rule);
+		tenant_flow_ops.over(t, f, FLOW_DENIED);
+	}
+}
