@@ -12,7 +12,7 @@
 
 enum {
 	MEGABYTES = 512, /* in one turn */
-	TURNS = 5,       /* of each way */
+	TURNS = 9,       /* of each way */
 	CONNECTS = 500,  /* in one turn */
 };
 

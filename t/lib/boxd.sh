@@ -8,7 +8,8 @@
 #	done_testing                                         stops boxd; what is left of it is a failure
 #
 # $D is the test's directory (state, run, boxd.conf, log), $BOXD_PID the daemon.
-# BUILD says where the programs are.  Everything private begins with an underscore.
+# BUILD says where the programs are.  BOXD_WRAP is put before the daemon's command line, and must execute it in its place.
+# Everything private begins with an underscore.
 
 BUILD=${BUILD:-build}
 case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
@@ -16,8 +17,8 @@ EVENTUALLY_SEC=${EVENTUALLY_SEC:-60}
 
 D=$(mktemp -d "${TMPDIR:-/tmp}/boxd-t.XXXXXX") || exit 1
 chmod 755 "$D" # as /var/lib is: what boxd keeps closed it must close itself
-BOXD_PID= BOXD_STATUS=
-_tests=0 _failures=0 _planned= _done= _cleaned=
+BOXD_PID= BOXD_STATUS= BOXD_WRAP=
+_tests=0 _failures=0 _planned= _done= _cleaned= _at_end=
 : >"$D/log"
 # uids of its own: the kernel counts pipes, watches and the like by uid, and another test may run beside us.
 # A link that names us says which of 150 ranges is taken; those behind are for tests in C.
@@ -202,7 +203,7 @@ _ready_or_dead() { _ended "$BOXD_PID" || boxctl ping >/dev/null 2>&1; }
 # Its output is not ours: a daemon that stays must not keep the TAP pipe open.
 boxd_start() {
 	_log_was=$(wc -c <"$D/log")
-	"$BUILD/boxd" --state-dir "$D/state" --runtime-dir "$D/run" -c "$D/boxd.conf" "$@" \
+	$BOXD_WRAP "$BUILD/boxd" --state-dir "$D/state" --runtime-dir "$D/run" -c "$D/boxd.conf" "$@" \
 		</dev/null >>"$D/log" 2>&1 &
 	BOXD_PID=$!
 	eventually _ready_or_dead
@@ -318,6 +319,9 @@ _sweep() {
 	_left_cgroups | while read -r _c; do rmdir "$_c" 2>/dev/null; done
 }
 
+# at_end FUNCTION: called when boxd is gone, however the test ends; the last one first.  Its failure is the test's.
+at_end() { _at_end="$1 $_at_end"; }
+
 # 0 when nothing was left.
 _clean_up() {
 	[ -z "$_cleaned" ] || return 0
@@ -329,6 +333,9 @@ _clean_up() {
 		_sweep
 		_bad=1
 	fi
+	for _what in $_at_end; do
+		$_what || _bad=1
+	done
 	if grep -aE 'AddressSanitizer|LeakSanitizer|runtime error:|Assertion' "$D/log" >"$D/.grave"; then
 		diag "the log has:"
 		diag "$(head -n 20 "$D/.grave")"

@@ -1,9 +1,10 @@
 /*
- * The kernel is asked for each connection: addresses come and go, and a copy of its tables would be wrong between two
- * of its messages.  It answers while the question is sent, so nothing is waited for: an answer that is not there when
- * sendto(2) returns will not come.
+ * The kernel is asked, and what it said is kept for the next connection to that address until it tells of any change to
+ * addresses, routes or links: that is looked for each time, so nothing that is kept is older than the tables.  It
+ * answers while the question is sent, so nothing is waited for: an answer that is not there when sendto(2) returns will
+ * not come.
  *
- * The socket is opened before the confinement, which forbids netlink.
+ * The sockets are opened before the confinement, which forbids netlink.
  */
 #include "route.h"
 
@@ -11,13 +12,24 @@
 #include <libmnl/libmnl.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { BYTES = 4096, STALE_MOST = 16 };
+enum { BYTES = 4096, STALE_MOST = 16, NEWS_MOST = 64, KEPT = 256 };
+
+struct known {
+	struct netaddr to; /* family 0: nothing is kept here */
+	enum way       way;
+};
 
 struct routes {
 	struct mnl_socket *socket; /* owned */
+	struct mnl_socket *news;   /* owned; of changes */
 	uint32_t           number; /* of the last question */
+	struct known       known[KEPT];
 };
+
+static const unsigned changes = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE |
+				RTMGRP_IPV6_ROUTE | RTMGRP_IPV4_RULE;
 
 struct routes *
 routes_open(struct err *e)
@@ -29,7 +41,9 @@ routes_open(struct err *e)
 		return NULL;
 	}
 	r->socket = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (r->socket == NULL || mnl_socket_bind(r->socket, 0, MNL_SOCKET_AUTOPID) == -1) {
+	r->news = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (r->socket == NULL || mnl_socket_bind(r->socket, 0, MNL_SOCKET_AUTOPID) == -1 || r->news == NULL ||
+	    mnl_socket_bind(r->news, changes, MNL_SOCKET_AUTOPID) == -1) {
 		err_sys(e, "routes by netlink");
 		routes_close(&r);
 	}
@@ -46,6 +60,8 @@ routes_close(struct routes **rp)
 	*rp = NULL;
 	if (r->socket != NULL)
 		mnl_socket_close(r->socket);
+	if (r->news != NULL)
+		mnl_socket_close(r->news);
 	free(r);
 }
 
@@ -105,8 +121,8 @@ on_route(const struct nlmsghdr *h, void *arg)
 	return MNL_CB_STOP;
 }
 
-enum way
-route_to(struct routes *r, const struct netaddr *a)
+static enum way
+look_up(struct routes *r, const struct netaddr *a)
 {
 	_Alignas(struct nlmsghdr) char bytes[BYTES];
 	enum way                       way = WAY_OWN;
@@ -125,4 +141,41 @@ route_to(struct routes *r, const struct netaddr *a)
 			return way_of_error(errno);
 	}
 	return WAY_OWN;
+}
+
+/* Also when so much has that it was not told, or when it cannot be asked any more. */
+static bool
+has_changed(struct routes *r)
+{
+	char bytes[BYTES];
+	bool changed = false;
+
+	for (int i = 0; i < NEWS_MOST; i++) {
+		if (mnl_socket_recvfrom(r->news, bytes, sizeof(bytes)) == -1 && errno == EAGAIN)
+			return changed;
+		changed = true;
+	}
+	return true; /* the rest is for the next time */
+}
+
+static struct known *
+place_of(struct routes *r, const struct netaddr *a)
+{
+	uint32_t h = 2166136261U; /* FNV-1a */
+
+	for (size_t i = 0; i < sizeof(a->bytes); i++)
+		h = (h ^ a->bytes[i]) * 16777619U;
+	return &r->known[h % KEPT];
+}
+
+enum way
+route_to(struct routes *r, const struct netaddr *a)
+{
+	struct known *k = place_of(r, a);
+
+	if (has_changed(r))
+		memset(r->known, 0, sizeof(r->known));
+	if (k->to.family == 0 || !netaddr_same(&k->to, a))
+		*k = (struct known){ .to = *a, .way = look_up(r, a) };
+	return k->way;
 }

@@ -89,6 +89,8 @@ write_egress(struct buf *b, bool logged)
 	buf_printf(b,
 	    "tcp flags & (syn | ack) == syn limit rate over %d/second burst %d packets %sreject with tcp reset\n",
 	    NET_PER_SEC, NET_BURST, too_fast);
+	/* ICMP is the kernel's own here: no command has a socket for it */
+	buf_printf(b, "meta l4proto { icmp, ipv6-icmp } drop\n");
 	buf_printf(b, "meta l4proto != tcp %sreject with icmpx host-unreachable\n", log);
 	write_refusals(b, log);
 	buf_printf(b,
