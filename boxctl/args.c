@@ -215,7 +215,6 @@ set_host_path(struct args *a, const char *v, struct err *e)
 		return err_set(e, E_SYS, "no memory");
 	a->spec.host_path_mode = cut_mode(text);
 	free((char *)a->host_path);
-	free(a->network_rules);
 	a->host_path = host_path(text);
 	free(text);
 	if (a->host_path == NULL)
@@ -683,6 +682,7 @@ args_clear(struct args *a)
 	}
 	free(a->spec.extra_mounts.v);
 	free((char *)a->host_path);
+	free(a->network_rules);
 	free(a->v);
 	*a = (struct args){ 0 };
 }

@@ -107,8 +107,15 @@ static const struct {
 	{ "EHLO x\r\n", "nothing", "mail" },
 	{ "*1\r\n$4\r\nPING\r\n", "nothing", "redis" },
 	{ "PING\r\n", "nothing", "a word in capitals" },
-	{ "hello", "nothing", "any text" },
-	{ "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "nothing", "a long word in capitals" },
+	{ "hello\n", "nothing", "any line of text" },
+	{ "hello", "more", "what may become a method" },
+	{ "<?xml version='1.0'?>", "nothing", "what cannot" },
+	{ "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "more", "however long it is" },
+	{ "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA / HTTP/1.1\r\nHost: good.example\r\n\r\n", "unclear",
+	    "one so long" },
+	{ "get / HTTP/1.1\r\nHost: good.example\r\n\r\n", "unclear", "one in small letters" },
+	{ "x!1 / http/1.1\r\nHost: good.example\r\n\r\n", "unclear", "any token" },
+	{ " GET / HTTP/1.1\r\nHost: good.example\r\n\r\n", "unclear", "behind a space" },
 };
 
 static void
@@ -118,6 +125,8 @@ test_http(void)
 		is(said(requests[i].bytes, strlen(requests[i].bytes), false), requests[i].said, "%s", requests[i].what);
 	is(said("PING", 4, true), "nothing", "a word and the end");
 	is(said("\0\0\0\x08\x04\xd2\x16\x2f", 8, false), "nothing", "postgres");
+	is(said("0032git-upload-pack /x.git\0host=good.example\0", 45, false), "nothing", "git");
+	is(said("GET /\0", 6, false), "more", "a method, and a byte that is no text");
 	is(said("", 0, true), "nothing", "no byte at all");
 }
 
@@ -216,8 +225,8 @@ test_other_protocols(void)
 {
 	int server, client = pair(&server);
 
-	put(client, "hello");
-	ok(got(server, "hello"), "what says no name passes");
+	put(client, "hello\n");
+	ok(got(server, "hello\n"), "what says no name passes");
 	close(client);
 	close(server);
 	client = pair(&server);
@@ -262,8 +271,8 @@ test_too_late(void)
 {
 	is(outcome(half_client), "reset", "half a hello is not waited for for ever");
 	is(outcome(half_server), "reset", "and does not pass");
-	put(silent_client, "hello");
-	ok(got(silent_server, "hello"), "who has said nothing may take its time");
+	put(silent_client, "hello\n");
+	ok(got(silent_server, "hello\n"), "who has said nothing may take its time");
 	close(half_client);
 	close(half_server);
 	close(silent_client);

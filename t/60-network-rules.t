@@ -110,7 +110,12 @@ is "$(inside wide tcp 10.20.30.40/80 192.168.77.7/80 127.0.0.1/8080 8.8.8.8/80)"
 session lessfor --network-set lan --network-rule 'deny 10.20.30.40'
 is "$(inside lessfor tcp 10.20.30.40/80)" "10.20.30.40/80: ECONNRESET" "its deny closes what a section has opened"
 like "$(inside lessfor tcp 10.20.30.41/80)" 'OK served' "and no more"
-is "$(box run --network on --network-rule 'deny all' -- sh -c 'curl -sS http://good.example/ 2>&1 | grep -c resolve')" 1 "for one command too"
+mkdir "$D/there" && chmod 777 "$D/there"
+box create --name there --network on --network-rule 'allow good.example' --host-path "$D/there" --network-rule 'deny all' >/dev/null
+ok "rules before and behind another option"
+box inspect there -o json >"$D/json"
+is "$(grep -cE '"(allow good.example|deny all)"' "$D/json")" 2 "are all there"
+is "$(box run --network on --network-rule 'deny all' -- sh -c 'curl -sS http://good.example/ 2>&1 | grep -c resolve' 2>/dev/null)" 1 "for one command too"
 like "$(box create --name narrow --network on --memory 256 --network-rule 'deny all' 2>&1)" 'already exists with network_rules' "another client's rules are another spec"
 
 # ---- what is in force ----

@@ -43,7 +43,7 @@ boxd_stop
 if [ "$(command -v slirp4netns)" = /usr/bin/slirp4netns ]; then
 	printf '#!/bin/sh\nmount --bind /dev/null /usr/bin/slirp4netns\nexec "$@"\n' >"$D/hide"
 	chmod 755 "$D/hide"
-	BOXD_WRAP="$BOXD_WRAP unshare --mount --propagation private $D/hide"
+	BOXD_WRAP="$BOXD_WRAP unshare --mount --propagation slave $D/hide"
 	boxd_start
 	like "$(box create --name s --network on 2>&1)" 'slirp4netns, which is not installed; remedy: apt-get install slirp4netns' \
 		"without the program it is refused, and said what to do"

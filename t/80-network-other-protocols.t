@@ -50,7 +50,7 @@ def relay():
     except OSError as e: c.sendall(type(e).__name__.encode())
     c.close()
 threading.Thread(target=relay).start()
-c = socket.create_connection(("127.0.0.1", 9999)); c.sendall(b"GET / HTTP/1.1\r\n\r\n"); print(c.recv(999).decode())')" ConnectionRefusedError "a relay inside gains nothing"
+c = socket.create_connection(("127.0.0.1", 9999)); c.sendall(b"GET / HTTP/1.1\r\n\r\n"); print(c.recv(999).decode())' 2>/dev/null)" ConnectionRefusedError "a relay inside gains nothing"
 
 # ---- sessions do not meet ----
 later "$D/neighbour" exec neighbour -t 140 -- "$PYTHON" -c '

@@ -353,6 +353,7 @@ _clean_up() {
 _on_exit() {
 	_code=$?
 	trap - EXIT
+	trap '' PIPE
 	_clean_up || _code=1
 	if [ -z "$_done" ]; then
 		diag "the test ended before done_testing"
@@ -362,4 +363,4 @@ _on_exit() {
 }
 trap _on_exit EXIT
 trap 'exit 130' INT
-trap 'exit 143' TERM HUP
+trap 'exit 143' TERM HUP PIPE

@@ -1,7 +1,7 @@
 /*
- * Is it a request, and for whom?  Only requests are held up: everything else must pass with its first byte, because its
- * client may wait for an answer to it.  So what begins as a method could, in capitals, is waited for until its line is
- * whole; a line that speaks of HTTP makes it a request, of which http-parser then has the word.
+ * Is it a request, and for whom?  What begins as a method could, with any token, is waited for until its line is whole;
+ * a line that speaks of HTTP makes it a request, of which http-parser then has the word.  Everything else passes as soon
+ * as it can be told apart, because its client may wait for an answer to it.
  *
  * Of what servers might read in two ways nothing passes: two hosts, a host in the target that is not the host of the
  * header, a method that http-parser does not know.
@@ -13,7 +13,7 @@
 
 #include "hello.h"
 
-enum { METHOD_MOST = 32, STOP = 1 };
+enum { STOP = 1 };
 
 struct request {
 	bool        in_host;   /* the header that is being read is that */
@@ -168,10 +168,11 @@ speaks_of_http(const char *line, size_t n)
 	return false;
 }
 
+/* Of a method, as RFC 9110 has it: any token, and some servers serve every one. */
 static bool
-is_capital(char c)
+is_token(char c)
 {
-	return (c >= 'A' && c <= 'Z') || c == '-' || c == '_';
+	return isalnum((unsigned char)c) || (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL);
 }
 
 /* Where the line begins: servers pass over empty ones before it. */
@@ -180,9 +181,28 @@ line_start(const char *bytes, size_t n)
 {
 	size_t i = 0;
 
-	while (i < n && (bytes[i] == '\r' || bytes[i] == '\n'))
+	while (i < n && strchr("\r\n\t ", bytes[i]) != NULL && bytes[i] != '\0')
 		i++;
 	return i;
+}
+
+/* A byte that is in no line of text; git's own protocol has one before a line could end. */
+static bool
+is_binary(const char *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)bytes[i] < ' ' && bytes[i] != '\t' && bytes[i] != '\r')
+			return true;
+	return false;
+}
+
+static bool
+is_word(const char *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!isalpha((unsigned char)bytes[i]) && bytes[i] != '-' && bytes[i] != '_')
+			return false;
+	return true;
 }
 
 enum said
@@ -192,13 +212,13 @@ hello_http(const char *bytes, size_t n, bool over, char name[LIM_DNS_NAME + 1])
 	size_t      start = line_start(bytes, n), method = start;
 	const char *end = memchr(bytes + start, '\n', n - start);
 
-	while (method < n && is_capital(bytes[method]))
+	while (method < n && is_token(bytes[method]))
 		method++;
-	if (method - start > METHOD_MOST)
-		return SAID_NOTHING;
 	if (method == n)
 		return rest;
 	if (method == start || (bytes[method] != ' ' && bytes[method] != '\t'))
+		return SAID_NOTHING;
+	if (end == NULL && is_binary(bytes + method, n - method) && !is_word(bytes + start, method - start))
 		return SAID_NOTHING;
 	if (end == NULL)
 		return rest;

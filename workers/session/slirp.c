@@ -61,12 +61,13 @@ place(const struct slirp *s)
 
 /*
  * As root it gets mounts of its own: it unmounts what it does not want to see, /run/netns among it, and where the
- * host's mounts are shared that would be the host's.  An ordinary user's cannot.
+ * host's mounts are shared that would be the host's.  What the host unmounts is to go here too.  An ordinary user's
+ * cannot do either.
  */
 static bool
 own_mounts(void)
 {
-	return geteuid() != 0 || (unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
+	return geteuid() != 0 || (unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) == 0);
 }
 
 static _Noreturn void
