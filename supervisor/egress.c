@@ -45,6 +45,7 @@ struct question {
 	struct egress *egress;
 	uint64_t       id;
 	uint64_t       guest; /* it is about */
+	bool           flows, sent;
 	ask_fn        *fn;
 	void          *arg;
 	ev_timer       late;
@@ -227,27 +228,40 @@ on_look_late(struct ev_loop *loop, ev_timer *t, int revents)
 	fail(t->data, &why);
 }
 
+/* A failure to send fails the question. */
+static void
+question_send(struct question *q)
+{
+	struct msg_egress_look look = { .id = q->guest, .flows = q->flows };
+	struct err             e;
+
+	q->sent = true;
+	if (link_send(child_link(q->egress->child), MSG_EGRESS_LOOK, q->id, 0, &look, &e) == -1)
+		fail(q, &e);
+}
+
+/* One that is being started will know what was refused meanwhile: the namespace keeps that. */
 void
 egress_look(struct egress *g, uint64_t id, bool flows, ask_fn *fn, void *arg)
 {
-	struct msg_egress_look look = { .id = id, .flows = flows };
-	struct question       *q = calloc(1, sizeof(*q));
-	struct err             e;
-	struct msg             failed = { .envelope = ENV_REPLY, .failed = true };
+	struct question *q = calloc(1, sizeof(*q));
+	struct msg       failed = { .envelope = ENV_REPLY, .failed = true };
 
-	if (q == NULL || !g->serving) {
-		err_set(&failed.error, E_BUSY, "box-egress is being started");
+	if (q == NULL || find(g, id) == NULL) {
+		err_set(&failed.error, q == NULL ? E_SYS : E_NOTFOUND, q == NULL ? "no memory" : "it has no network");
 		free(q);
 		fn(arg, &failed);
 		return;
 	}
-	*q = (struct question){ .egress = g, .id = house_next_id(g->house), .guest = id, .fn = fn, .arg = arg };
+	*q = (struct question){
+		.egress = g, .id = house_next_id(g->house), .guest = id, .flows = flows, .fn = fn, .arg = arg
+	};
 	ev_timer_init(&q->late, on_look_late, LIM_EGRESS_LOOK_SEC, 0.);
 	q->late.data = q;
 	ev_timer_start(g->house->loop, &q->late);
 	LIST_INSERT_HEAD(&g->questions, q, next);
-	if (link_send(child_link(g->child), MSG_EGRESS_LOOK, q->id, 0, &look, &e) == -1)
-		fail(q, &e);
+	if (g->serving)
+		question_send(q);
 }
 
 /* ---- what it says --------------------------------------------------------------------- */
@@ -255,13 +269,19 @@ egress_look(struct egress *g, uint64_t id, bool flows, ask_fn *fn, void *arg)
 static void
 on_ready(struct egress *g)
 {
-	struct guest *t;
+	struct guest    *t;
+	struct question *q, *following;
 
 	ev_timer_stop(g->house->loop, &g->late);
 	g->serving = true;
 	log_info("egress=%d ready", child_pid(g->child));
 	LIST_FOREACH (t, &g->guests, next)
 		send_guest(g, t);
+	for (q = LIST_FIRST(&g->questions); q != NULL; q = following) {
+		following = LIST_NEXT(q, next);
+		if (!q->sent)
+			question_send(q);
+	}
 }
 
 static void

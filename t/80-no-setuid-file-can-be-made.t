@@ -95,7 +95,7 @@ is "$(in_box -w /tmp -- perl -e 'require "sys/syscall.ph"; my $p = "/etc/passwd"
 # the tools that meet it
 in_box -w /tmp -c 'umask 022; mkdir src && echo x >src/f && chmod 755 src/f' >/dev/null
 (cd "$D" && mkdir tree && echo y >tree/plain && cp /bin/true tree/suid && chmod 4755 tree/suid && tar cf tree.tar tree)
-got=$(in_box -w /tmp -i -c 'tar xf - ; echo "code $?"; ls tree; stat -c %a tree/suid' <"$D/tree.tar")
+got=$(in_box -w /tmp -i -c 'tar xf - 2>said; echo "code $?"; cat said; ls tree; stat -c %a tree/suid' <"$D/tree.tar")
 like "$got" '^code 2$' "tar says that it could not set the bit"
 like "$got" '^plain$' "and has unpacked the rest"
 like "$got" '^(0|600|700|711|755)$' "and the file, without it"

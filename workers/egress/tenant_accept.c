@@ -2,7 +2,8 @@
  * Connections of a tenant, from the listener until they are let out or refused.
  *
  * The listener has the options that its connections are to have, and each of them inherits them: also those that this
- * process dies before it has accepted reset their peer.
+ * process dies before it has accepted reset their peer.  Clients that are silent for a while are asked whether they are
+ * still there: one that was killed may leave a connection behind that nobody would ever end.
  *
  * All tenants share the descriptors of this process.  Each may have its share; beyond that only while a quarter of them
  * is free, so that one tenant that takes what it can leaves room for those that come later.  When there are none all
@@ -204,6 +205,15 @@ is_dns(const struct netaddr *a, uint16_t port)
 	return port == DNS_PORT && netaddr_same(a, &here);
 }
 
+/* Of who has left again before we came, the kernel does not know any more where it wanted to go. */
+static bool
+has_left(int fd)
+{
+	char byte;
+
+	return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == -1 && errno != EAGAIN;
+}
+
 static void
 take(struct tenant *t, int accepted)
 {
@@ -212,6 +222,8 @@ take(struct tenant *t, int accepted)
 	uint16_t       port;
 
 	if (!original_destination(fd, &to, &port)) {
+		if (has_left(fd))
+			return;
 		flow_reset(&fd);
 		tenant_deny(t, NET_TCP, "", &to, port, "built-in: loopback leads to the sandbox itself");
 	} else if (is_dns(&to, port))
@@ -304,15 +316,23 @@ static int
 set_options(int listener)
 {
 	static const struct linger reset = { .l_onoff = 1, .l_linger = 0 };
-	static const int           on = 1, bytes = LOCAL_BUFFER;
+	static const struct {
+		int level, name, value;
+	} options[] = {
+		{ SOL_SOCKET, SO_OOBINLINE, 1 },
+		{ SOL_SOCKET, SO_SNDBUF, LOCAL_BUFFER },
+		{ SOL_SOCKET, SO_RCVBUF, LOCAL_BUFFER },
+		{ SOL_SOCKET, SO_KEEPALIVE, 1 },
+		{ IPPROTO_TCP, TCP_KEEPIDLE, 60 },
+		{ IPPROTO_TCP, TCP_KEEPINTVL, 10 },
+		{ IPPROTO_TCP, TCP_KEEPCNT, 3 },
+		{ IPPROTO_TCP, TCP_NODELAY, 1 },
+	};
 
-	if (setsockopt(listener, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)) == -1 ||
-	    setsockopt(listener, SOL_SOCKET, SO_OOBINLINE, &on, sizeof(on)) == -1 ||
-	    setsockopt(listener, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes)) == -1 ||
-	    setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes)) == -1 ||
-	    setsockopt(listener, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) == -1)
-		return -1;
-	return 0;
+	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
+		if (setsockopt(listener, options[i].level, options[i].name, &options[i].value, sizeof(int)) == -1)
+			return -1;
+	return setsockopt(listener, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
 }
 
 int
