@@ -383,12 +383,12 @@ on_late(struct ev_loop *loop, ev_timer *t, int revents)
 	child_kill(g->child);
 }
 
+/* own: room for the doors of boxd, which is lent to the message. */
 static void
-fill_start(const struct egress *g, struct msg_egress_start *s)
+fill_start(const struct egress *g, struct msg_egress_start *s, const char **own)
 {
 	const struct config *c = g->house->config;
 	size_t               n;
-	static const char   *own[2];
 
 	msg_defaults(MSG_EGRESS_START, s);
 	s->uid = c->egress_uid;
@@ -398,19 +398,20 @@ fill_start(const struct egress *g, struct msg_egress_start *s)
 	s->resolvers = *resolvers_list(g->resolvers);
 	s->sets.v = (struct msg_net_set *)netrules_sets(g->rules, &n);
 	s->sets.n = n;
-	own[0] = door_address(g->house->door);
-	s->own = (struct strs){ *own[0] != '\0', own };
+	*own = door_address(g->house->door);
+	s->own = (struct strs){ **own != '\0', own };
 }
 
 static void
 start(struct egress *g)
 {
 	struct msg_egress_start s;
+	const char             *own[1];
 	struct err              e;
 
 	if (g->child != NULL || ev_is_active(&g->again) || g->house->stopping)
 		return;
-	fill_start(g, &s);
+	fill_start(g, &s, own);
 	g->child = child_spawn(g->house->loop, g->program, FROM_EGRESS, &ops, g, &e);
 	if (g->child != NULL && link_send(child_link(g->child), MSG_EGRESS_START, 0, 0, &s, &e) == 0) {
 		ev_timer_set(&g->late, LIM_EGRESS_START_SEC, 0.);

@@ -90,21 +90,33 @@ struct waiting {
 	struct kept            kept;
 };
 
-/* "2 connections were refused, the last to db.example (10.0.0.7) port 5432: deny 10.0.0.0/8" */
+/* "the name db.example", "the connection to db.example (10.0.0.7) port 5432" */
+static void
+write_denied(const struct msg_net_denial *d, char *out, size_t size)
+{
+	if (*d->address == '\0')
+		snprintf(out, size, "the name %s", d->name);
+	else if (*d->name == '\0')
+		snprintf(out, size, "the connection to %s port %lu", d->address, d->port);
+	else
+		snprintf(out, size, "the connection to %s (%s) port %lu", d->name, d->address, d->port);
+}
+
+/* "network: refused by a rule 2 times, at last the name db.example: deny all" */
 static void
 write_hint(const struct msg_net_info *info, uint64_t before, char *out, size_t size)
 {
-	const struct msg_net_denial *d = info->denials.v;
-	uint64_t                     n = info->denied - before;
-	char                         where[LIM_DNS_NAME + 128] = "";
+	uint64_t n = info->denied - before;
+	char     what[LIM_DNS_NAME + 128] = "";
 
-	if (info->denials.n > 0 && *d->address == '\0')
-		snprintf(where, sizeof(where), ", the last: the name %s is not resolved", d->name);
-	else if (info->denials.n > 0)
-		snprintf(where, sizeof(where), ", the last to %s%s%s%s port %lu", d->name, *d->name != '\0' ? " (" : "",
-		    d->address, *d->name != '\0' ? ")" : "", d->port);
-	snprintf(out, size, "network: %lu connection%s refused by a rule%s%s%s", n, n == 1 ? " was" : "s were", where,
-	    info->denials.n > 0 ? ": " : "", info->denials.n > 0 ? d->rule : "");
+	if (info->denials.n > 0)
+		write_denied(info->denials.v, what, sizeof(what));
+	if (n == 1)
+		snprintf(out, size, "network: refused by a rule: %s", what);
+	else
+		snprintf(out, size, "network: refused by a rule %lu times, at last %s", n, what);
+	if (info->denials.n > 0)
+		snprintf(out + strlen(out), size - strlen(out), ": %s", info->denials.v[0].rule);
 }
 
 static void

@@ -20,7 +20,7 @@ is "$(run ws-1 1 s 'wget -T 2 -q -O - http://192.0.2.1/ || echo offline' | field
 
 out=$(run ws-1 1 n 'wget -T 9 -t 1 -q -O - http://169.254.169.254/latest/ || echo refused' ', "network": "on"')
 is "$(of "$out" stdout)" 'refused\n' "a network, and no metadata"
-like "$(of "$out" notice)" 'boxd: network: 1 connection was refused by a rule, the last to 169.254.169.254 port 80: built-in: link-local' "a line tells it"
+like "$(of "$out" notice)" 'boxd: network: refused by a rule: the connection to 169.254.169.254 port 80: built-in: link-local' "a line tells it"
 is "$(of "$(run ws-1 1 n true ', "network": "on"')" notice)" "" "and only with that command"
 
 # causes

@@ -11,7 +11,7 @@ session s
 hint() { box exec s -o json -t 50 "$@" 2>/dev/null | field hint; }
 
 # ---- what it says ----
-like "$(hint -c 'curl -s http://151.101.0.223/')" '^network: 1 connection was refused by a rule, the last to 151.101.0.223 port 80: deny 151.101.0.0/16 port 80$' "an address"
+like "$(hint -c 'curl -s http://151.101.0.223/')" '^network: refused by a rule: the connection to 151.101.0.223 port 80: deny 151.101.0.0/16 port 80$' "an address"
 like "$(hint -c 'curl -s http://other.example/')" 'other.example \(151.101.0.223\) port 80: deny 151.101.0.0/16 port 80$' "with the name it was told for"
 like "$(hint -c 'curl -s http://evil.example/')" 'evil.example.*: deny evil.example$' "a name"
 like "$(hint -c 'curl -s http://10.20.30.40/')" '10.20.30.40 port 80: built-in: private 10.0.0.0/8$' "a private address"
@@ -22,7 +22,7 @@ like "$(hint -c 'curl -s http://185.199.108.10:8080/')" "185.199.108.10 port 808
 like "$(hint -- "$PYTHON" -c 'import socket
 try: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("93.184.216.34", 443))
 except OSError: pass')" '93.184.216.34 port 443' "UDP"
-like "$(hint -c 'for i in 1 2 3 4 5; do curl -s http://10.20.30.$i/; done')" '^network: 5 connections were refused by a rule, the last to 10.20.30.5 ' "how many, and the last"
+like "$(hint -c 'for i in 1 2 3 4 5; do curl -s http://10.20.30.$i/; done')" '^network: refused by a rule 5 times, at last the connection to 10.20.30.5 port 80' "how many, and the last"
 
 # ---- when, and when not ----
 is "$(hint -c 'curl -s http://93.184.216.34/')" "" "nothing was refused: no hint"
@@ -37,10 +37,10 @@ is "$(box exec off -o json -c 'curl -s http://10.20.30.40/' | field hint)" "" "a
 box exec s -c 'curl -s http://10.20.30.40/; echo out; echo err >&2; exit 7' >"$D/out" 2>"$D/err"
 is "$? $(cat "$D/out")" "7 out" "exit code and output are the command's"
 is "$(head -n 1 "$D/err")" err "its errors too"
-like "$(sed -n 2p "$D/err")" '^boxctl: network: 1 connection was refused' "boxctl tells it on a line of its own"
+like "$(sed -n 2p "$D/err")" '^boxctl: network: refused by a rule: the connection to 10.20.30.40 port 80' "boxctl tells it on a line of its own"
 is "$(wc -l <"$D/err")" 2 "and nothing else"
 is "$(box exec s -o json -c 'curl -s http://10.20.30.40/; echo out' | field stdout)" 'out\n' "in JSON it is a field of its own"
-like "$(box run --network on -- curl -s http://10.20.30.40/ 2>&1)" '^boxctl: network: 1 connection was refused' "boxctl run too"
+like "$(box run --network on -- curl -s http://10.20.30.40/ 2>&1)" '^boxctl: network: refused by a rule: the connection to 10.20.30.40 port 80' "boxctl run too"
 
 # ---- two at once ----
 later "$D/json" exec s -o json -t 50 -c 'echo began >/tmp/began; until [ -e /tmp/go ]; do sleep 0.05; done; echo waited'
@@ -54,11 +54,11 @@ is "$(field stdout <"$D/json")" 'waited\n' "the other has its own result"
 printf '%s\n' '[network_basic]' 'deny 93.184.216.34' >>"$D/rules" && box net --reload >/dev/null
 box agent exec --profile network_basic -o json -c 'curl -s http://10.20.30.40/; echo err >&2; exit 3' >"$D/json"
 is "$(field exit_code <"$D/json")" 3 "an agent's exit code is its own"
-like "$(field stderr <"$D/json")" '^err\\n.*network: 1 connection was refused.*10.20.30.40 port 80' "and the hint is its last line of stderr"
+like "$(field stderr <"$D/json")" '^err\\n.*network: refused by a rule: the connection to 10.20.30.40 port 80' "and the hint is its last line of stderr"
 is "$(box agent exec --profile network_basic -o json -c 'echo err >&2' | field stderr)" err "without one there is none"
 context='"context": {"instance": "inst-1", "workspace": "ws-1", "generation": 1}'
 box call box_exec "{$context, \"spec\": {\"session_id\": \"l\", \"network\": \"on\", \"cmd\": \"curl -s http://10.20.30.40/; echo err >&2\"}}" -o json >"$D/json" 2>"$D/err"
-like "$(field notice <"$D/json")" '^boxd: network: 1 connection was refused.*10.20.30.40 port 80' "LangBot's result has it as the notice that is put behind stderr" || diag "$(cat "$D/json" "$D/err")"
+like "$(field notice <"$D/json")" '^boxd: network: refused by a rule: the connection to 10.20.30.40 port 80' "LangBot's result has it as the notice that is put behind stderr" || diag "$(cat "$D/json" "$D/err")"
 
 # ---- switched off ----
 boxd_stop

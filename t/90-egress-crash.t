@@ -77,11 +77,15 @@ while not os.path.exists("/tmp/enough"):
     s.close(); n += 1
 print(n)'
 hammer2=$LATER
+served() {
+	fetch s http://93.184.216.34/ >"$D/page"
+	grep '^served' "$D/page" >>"$D/served"
+}
 for i in 1 2 3 4 5 6; do
 	was=$(egress)
 	vanish "$was"
 	eventually another
-	fetch s http://93.184.216.34/ >>"$D/served"
+	eventually served # two hammers may be more connections at once than a session may begin
 done
 ok "killed six times under load"
 is "$(grep -c '^served' "$D/served")" 6 "what is allowed works after each"

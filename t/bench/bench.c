@@ -86,15 +86,6 @@ die(const char *fmt, ...)
 	exit(1);
 }
 
-static double
-now_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
-
 /* ---- what is measured ------------------------------------------------------------- */
 
 static pid_t
@@ -430,14 +421,6 @@ idle_session_kib(void)
 }
 
 /* ---- what is told ------------------------------------------------------------------------ */
-
-static int
-by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
 
 static double
 percentile(struct series *s, double p)

@@ -3,6 +3,7 @@
 #define BENCH_BENCH_H
 
 #include <stddef.h>
+#include <time.h>
 
 #include "msg.h"
 
@@ -17,6 +18,24 @@ struct series {
 struct way {
 	struct series inside, outside;
 };
+
+static inline double
+now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+/* For qsort(3) of doubles. */
+static inline int
+by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
 
 void die(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
 

@@ -20,21 +20,13 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "bench.h"
 
 enum { CHUNK = 256 * 1024, MEGA = 1000 * 1000, MOST = 10000 };
 
 static char chunk[CHUNK];
-
-static double
-now_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
 
 static int
 set_up(const char *name, int s)
@@ -170,14 +162,6 @@ exchange(unsigned port, int64_t wanted)
 	if (fd >= 0)
 		close(fd);
 	return good ? took : -1;
-}
-
-static int
-by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
 }
 
 static double

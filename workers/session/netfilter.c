@@ -64,15 +64,13 @@ write_set(struct buf *b, const char *name, unsigned family, const struct strs *o
 	buf_clear(&elements);
 }
 
-/* What a sandbox's own addresses are for, and what no way out is left open for. */
+/* Connections to the ranges, but for what is opened there. */
 static void
 write_refusals(struct buf *b, const char *log)
 {
 	buf_printf(b,
-	    "ip daddr @open4 accept\n"
-	    "ip6 daddr @open6 accept\n"
-	    "meta l4proto tcp ip daddr @range4 %sreject with tcp reset\n"
-	    "meta l4proto tcp ip6 daddr @range6 %sreject with tcp reset\n",
+	    "meta l4proto tcp ip daddr @range4 ip daddr != @open4 %sreject with tcp reset\n"
+	    "meta l4proto tcp ip6 daddr @range6 ip6 daddr != @open6 %sreject with tcp reset\n",
 	    log, log);
 }
 
@@ -86,13 +84,13 @@ write_egress(struct buf *b, bool logged)
 		snprintf(
 		    too_fast, sizeof(too_fast), "log group %d snaplen 96 prefix \"" NET_TOO_FAST "\" ", NET_LOG_GROUP);
 	}
-	buf_printf(b,
-	    "tcp flags & (syn | ack) == syn limit rate over %d/second burst %d packets %sreject with tcp reset\n",
-	    NET_PER_SEC, NET_BURST, too_fast);
 	/* ICMP is the kernel's own here: no command has a socket for it */
 	buf_printf(b, "meta l4proto { icmp, ipv6-icmp } drop\n");
 	buf_printf(b, "meta l4proto != tcp %sreject with icmpx host-unreachable\n", log);
 	write_refusals(b, log);
+	buf_printf(b,
+	    "tcp flags & (syn | ack) == syn limit rate over %d/second burst %d packets %sreject with tcp reset\n",
+	    NET_PER_SEC, NET_BURST, too_fast);
 	buf_printf(b,
 	    "}\n"
 	    "chain divert { type nat hook output priority -100; policy accept;\n"
@@ -111,15 +109,16 @@ write_egress(struct buf *b, bool logged)
 static void
 write_slirp(struct buf *b, const struct buf *own)
 {
-	buf_printf(b, "ip daddr " SLIRP_DNS " meta l4proto { tcp, udp } th dport 53 accept\n"
-		      "icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert, nd-router-solicit, mld2-listener-report "
-		      "} accept\n");
+	buf_printf(b,
+	    "ip daddr " SLIRP_DNS " meta l4proto { tcp, udp } th dport 53 accept\n"
+	    "icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert, nd-router-solicit, mld2-listener-report } "
+	    "accept\n");
 	write_refusals(b, "");
 	for (const char *p = own->data, *end; p != NULL && (end = strchr(p, ',')) != NULL; p = end + 1)
 		buf_printf(b, "%s daddr %.*s reject with icmpx host-unreachable\n",
 		    memchr(p, ':', (size_t)(end - p)) == NULL ? "ip" : "ip6", (int)(end - p), p);
-	buf_printf(b, "ip daddr @range4 reject with icmpx host-unreachable\n"
-		      "ip6 daddr @range6 reject with icmpx host-unreachable\n");
+	buf_printf(b, "ip daddr @range4 ip daddr != @open4 reject with icmpx host-unreachable\n"
+		      "ip6 daddr @range6 ip6 daddr != @open6 reject with icmpx host-unreachable\n");
 }
 
 static void
