@@ -176,6 +176,7 @@ egress_info(const struct egress *g, uint64_t id)
 	if (t != NULL)
 		return t->info;
 	msg_defaults(MSG_NET_INFO, &none);
+	none.mode = NET_MODE_EGRESS; /* it is about to have it, or had it */
 	return none;
 }
 

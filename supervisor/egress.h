@@ -31,7 +31,7 @@ struct egress_guest {
 int  egress_join(struct egress *, const struct egress_guest *, struct err *);
 void egress_leave(struct egress *, uint64_t id);
 
-/* As it was told last; lent until the loop runs.  mode tells whether it is known at all. */
+/* As it was told last; lent until the loop runs. */
 struct msg_net_info egress_info(const struct egress *, uint64_t id);
 
 /*

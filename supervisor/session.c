@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "ask.h"
-#include "egress.h"
 #include "gateway.h"
 #include "machine.h"
 
@@ -139,7 +138,7 @@ on_exec(struct session *s, const struct msg *m, struct err *e)
 	r->exec = house_next_id(s->house);
 	r->streamed = x->window > 0;
 	r->on_timeout = x->on_timeout;
-	r->denied = egress_info(s->house->egress, s->id).denied;
+	r->denied = session_net_info(s).denied;
 	if (send_or_hold(s, r, x, e) == -1) {
 		request_drop(&s->pending, r);
 		return -1;

@@ -74,8 +74,11 @@ session_net_close(struct session *s)
 struct msg_net_info
 session_net_info(const struct session *s)
 {
-	struct msg_net_info info = egress_info(s->house->egress, s->id);
+	struct msg_net_info info;
 
+	if (s->net_mode == NET_MODE_EGRESS)
+		return egress_info(s->house->egress, s->id);
+	msg_defaults(MSG_NET_INFO, &info);
 	info.mode = s->net_mode;
 	return info;
 }
