@@ -43,6 +43,7 @@ fi
 
 # hosts they speak with, of which files come from others than names do
 urls="$pip_index $npm_registry $(grep -hoE 'https?://[^/" ]+/[^" ]*\.(whl|tar\.gz|tgz)' "$D/pip.log" "$D/npm.log" 2>/dev/null)"
+case $pip_index in https://pypi.org/*) urls="$urls https://files.pythonhosted.org/" ;; esac # though the host has the file already
 rules_for $urls >"$D/rules" 2>"$D/rules.err" || diag "$(cat "$D/rules.err")"
 boxd_config "network.rules = $D/rules" 'tmp_mb = 256'
 boxd_start
@@ -69,6 +70,31 @@ total=$(box net s -o json | field total)
 [ "${total:-0}" -gt 0 ]
 ok "it went through box-egress"
 is "$(box net s -o json | field denied)" 0 "and nothing was refused"
+
+# by the names they ask for and nothing else: what the operator opens by address is narrowed to these
+names=$(printf '%s\n' $urls | sed -nE 's|^https?://([^/:]+).*|\1|p' | sort -u)
+set --
+for name in $names; do set -- "$@" --network-rule "allow $name port 443"; done
+box create --name few --network on --memory 1G --pids 256 --workspace-size 512M "$@" --network-rule 'deny all' >/dev/null
+box cp "$D/ca.pem" few:ca.pem >/dev/null
+if [ -z "$pip_why" ]; then
+	like "$(in_session few -c "$settings; python3 -m venv v && v/bin/pip install --no-cache-dir --disable-pip-version-check $PIP_PACKAGE")" \
+		"Successfully installed $PIP_PACKAGE" "pip installs with a list of names, and all else denied"
+else
+	skip 1 "$pip_why"
+fi
+if [ -z "$npm_why" ] && [ "$(in_session few -c 'command -v npm >/dev/null && echo yes')" = yes ]; then
+	like "$(in_session few -c "$settings; npm install --no-audit --no-fund $NPM_PACKAGE")" 'added 1 package' "so does npm"
+else
+	skip 1 "${npm_why:-npm is not where a sandbox sees it}"
+fi
+first=$(printf '%s\n' $names | head -n 1)
+is "$(box net few -o json | field denied)" 0 "and nothing was refused"
+isnt "$(in_session few -c "curl -sS --cacert ca.pem -m 60 -o /dev/null -w ok https://other.invalid/ 2>/dev/null")" ok "another name is not resolved"
+isnt "$(in_session few -c "curl -sS --cacert ca.pem -m 60 -o /dev/null -w ok --connect-to other.invalid:443:$first:443 https://other.invalid/ 2>/dev/null")" ok \
+	"nor said to an allowed server"
+box net few -o json >"$D/json"
+like "$(cat "$D/json")" 'other.invalid' "and both are told"
 
 # without a network the same fails, at once and clearly
 box create --name off --memory 512 >/dev/null
