@@ -84,7 +84,7 @@ make_room(struct pins *p)
 
 	if (p->n < p->room)
 		return 0;
-	if ((heap = realloc(p->heap, room * sizeof(*heap))) == NULL)
+	if ((heap = realloc(p->heap, room * sizeof(void *))) == NULL)
 		return -1;
 	p->heap = heap;
 	p->room = room;
