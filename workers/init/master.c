@@ -3,7 +3,8 @@
  * with their commands until the socket takes them, and a request is read only
  * when its answer can be sent.  So all that waits here is the one packet that the
  * socket refused.  When a master goes it is dropped with the connection, because
- * the next one says in ATTACH from where to go on, and is told all results anew.
+ * the next one says in ATTACH from where to go on, and is told all results anew.  What
+ * the master said before it went is heard to its end first: it counts on that.
  *
  * Until then a new master is told nothing and may not spawn; what happened before
  * it came would only confuse it.
@@ -32,6 +33,7 @@ struct master {
 	struct packet    stuck; /* refused by the socket, to be sent first */
 	bool             is_stuck;
 	bool             attached; /* it knows what is running */
+	bool             gone;     /* it is only heard out: nothing can be said to it */
 	struct keepsakes kept;
 	int64_t          orphan_ns;
 	int64_t          missing_ns; /* when we end unless somebody comes; NEVER while connected */
@@ -71,8 +73,18 @@ static void
 push(struct master *m)
 {
 	struct err e;
-	int        r = chan_send(m->source.fd, &m->stuck, &e);
 
+	if (m->gone) {
+		drop_stuck(m);
+		return;
+	}
+	int r = chan_send(m->source.fd, &m->stuck, &e);
+	if (r == -1 && (errno == EPIPE || errno == ECONNRESET)) {
+		drop_stuck(m);
+		m->attached = false; /* the loop tells next that it is gone, and then it is heard out */
+		watch(m);
+		return;
+	}
 	if (r == -1) {
 		lose(m);
 		return;
@@ -293,14 +305,29 @@ receive(struct master *m)
 	return m->source.fd != -1 && !m->is_stuck;
 }
 
+/* All that is still to be read of one that went, or is replaced. */
+static void
+hear_out(struct master *m)
+{
+	drop_stuck(m);
+	m->gone = true;
+	for (int i = 0; i < LIM_LINK_QUEUE && m->source.fd != -1; i++)
+		if (!receive(m))
+			break;
+	m->gone = false;
+	lose(m);
+}
+
 static void
 on_ready(struct source *s, uint32_t events)
 {
 	struct master *m = (struct master *)s; /* its first member */
 
-	if (m->is_stuck && (events & (EPOLLERR | EPOLLHUP)))
-		lose(m);
-	else if (m->is_stuck)
+	if (events & (EPOLLERR | EPOLLHUP)) {
+		hear_out(m);
+		return;
+	}
+	if (m->is_stuck)
 		push(m);
 	for (int i = 0; i < LIM_LINK_BURST && m->source.fd != -1 && !m->is_stuck; i++)
 		if (!receive(m))
@@ -335,7 +362,7 @@ on_connect(struct source *s, uint32_t events)
 	(void)events;
 	if (fd == -1 || !is_from_outside(fd))
 		return;
-	lose(m);
+	hear_out(m);
 	adopt(m, fd_take(&fd));
 }
 
