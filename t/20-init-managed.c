@@ -499,6 +499,39 @@ t_next_master(struct box *b)
 	buf_clear(&want);
 }
 
+/* Without reading an answer; false: init does not read any more. */
+static bool
+send_blindly(struct box *b, enum msg_type t, const void *body)
+{
+	struct packet p = { 0 };
+	struct err    e;
+	int           r = -1;
+
+	if (msg_encode(&p, t, b->next++, 0, body, &e) == 0)
+		while ((r = chan_send(b->chan, &p, &e)) == 1 &&
+		       poll(&(struct pollfd){ .fd = b->chan, .events = POLLOUT }, 1, 500) == 1)
+			;
+	packet_clear(&p);
+	return r == 0;
+}
+
+/* Init reads nothing that it could not answer; what waits in front of it is heard when its master goes. */
+static void
+t_last_words(struct box *b)
+{
+	enum { ANSWERS = 400 }; /* more than a socket holds, and less than two do */
+	uint64_t id = start(b, "exec sleep 98765");
+
+	look(b, id);
+	for (int i = 0; i < ANSWERS && send_blindly(b, MSG_PING, &(struct msg_ping){}); i++)
+		;
+	ok(send_blindly(b, MSG_REMEMBER, &(struct msg_remember){ .exec = id, .about = blob_of("last", 4) }),
+	    "a master that reads no answers says one thing more, and is gone");
+	reconnect(b);
+	struct call *c = look(b, id);
+	ok(c->about.len == 4 && memcmp(c->about.data, "last", 4) == 0, "it was heard");
+}
+
 int
 main(void)
 {
@@ -527,6 +560,7 @@ main(void)
 	t_continue(b);
 	t_plain(b);
 	t_next_master(b);
+	t_last_words(b);
 	kill(b->pid, SIGKILL);
 	waitpid(b->pid, &status, 0);
 	free(program);
