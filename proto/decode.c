@@ -363,46 +363,113 @@ get_value(struct dec *d, const struct field *f, const msgpack_object *o, void *a
 	return 0;
 }
 
-/* Index in the table, or -1. */
+/* Index in the table of that name, or with a prefix and _ that name behind it; or -1. */
 static int
-field_index(const struct field *fields, const msgpack_object *key)
+field_index(const struct field *fields, const char *prefix, const msgpack_object *key)
 {
+	size_t n = strlen(prefix);
+
 	if (key->type != MSGPACK_OBJECT_STR)
 		return -1;
-	for (int i = 0; fields[i].name != NULL; i++)
-		if (strlen(fields[i].name) == key->via.str.size &&
-		    memcmp(fields[i].name, key->via.str.ptr, key->via.str.size) == 0)
+	for (int i = 0; fields[i].name != NULL; i++) {
+		const char *name = fields[i].name;
+
+		if (n > 0 && (strncmp(name, prefix, n) != 0 || name[n] != '_'))
+			continue;
+		name += n > 0 ? n + 1 : 0;
+		if (strlen(name) == key->via.str.size && memcmp(name, key->via.str.ptr, key->via.str.size) == 0)
 			return i;
+	}
 	return -1;
+}
+
+/* A map on its way into a struct. */
+struct filling {
+	enum msg_type       t;
+	const struct field *fields;
+	void               *body;
+	uint64_t            seen; /* no message has 64 fields; a test holds us to it */
+};
+
+static int
+no_field(struct dec *d, const char *where, const msgpack_object *key)
+{
+	if (key->type != MSGPACK_OBJECT_STR)
+		return err_set(d->e, E_INVALID, "%s: a field's name is %s", where, found(key));
+	return err_set(d->e, E_INVALID, "%s: no field '%s'", where, log_escape(key->via.str.ptr, key->via.str.size));
+}
+
+static int
+fill_field(struct dec *d, struct filling *to, int i, const msgpack_object *value)
+{
+	const struct field *f = &to->fields[i];
+
+	if (to->seen & 1ULL << i)
+		return err_set(d->e, E_INVALID, "%s.%s: given twice", msg_name(to->t), f->name);
+	to->seen |= 1ULL << i;
+	if (get_value(d, f, value, (char *)to->body + f->offset) == -1)
+		return err_prefix(d->e, "%s.%s", msg_name(to->t), f->name);
+	return 0;
+}
+
+static bool
+has_settings(const struct field *fields, const struct field *f)
+{
+	size_t n = strlen(f->name);
+
+	for (const struct field *g = fields; g->name != NULL; g++)
+		if (strncmp(g->name, f->name, n) == 0 && g->name[n] == '_')
+			return f->kind == K_ENUM;
+	return false;
+}
+
+/* A choice and its settings in one map: {mode, rules} of network is network and network_rules. */
+static int
+fill_choice(struct dec *d, struct filling *to, int choice, const msgpack_object *o)
+{
+	const struct field *f = &to->fields[choice];
+	char                where[LIM_NAME + 1];
+
+	snprintf(where, sizeof(where), "%s.%s", msg_name(to->t), f->name);
+	if (to->seen & 1ULL << choice)
+		return err_set(d->e, E_INVALID, "%s: given twice", where);
+	for (uint32_t k = 0; k < o->via.map.size; k++) {
+		const msgpack_object *key = &o->via.map.ptr[k].key;
+		bool                  is_mode = key->type == MSGPACK_OBJECT_STR && key->via.str.size == 4 &&
+			       memcmp(key->via.str.ptr, "mode", 4) == 0;
+		int i = is_mode ? choice : field_index(to->fields, f->name, key);
+
+		if (i == -1)
+			return no_field(d, where, key);
+		if (fill_field(d, to, i, &o->via.map.ptr[k].val) == -1)
+			return -1;
+	}
+	if (!(to->seen & 1ULL << choice))
+		return err_set(d->e, E_INVALID, "%s.mode: missing", where);
+	return 0;
 }
 
 static int
 get_map(struct dec *d, enum msg_type t, const msgpack_object *o, void *body)
 {
-	const struct field *fields = msg_def(t)->fields;
-	uint64_t            seen = 0; /* no message has 64 fields; a test holds us to it */
+	struct filling to = { .t = t, .fields = msg_def(t)->fields, .body = body };
 
 	msg_defaults(t, body);
 	if (o->type != MSGPACK_OBJECT_MAP)
 		return wrong(d, "a map", o);
 	for (uint32_t k = 0; k < o->via.map.size; k++) {
-		const msgpack_object *key = &o->via.map.ptr[k].key;
-		int                   i = field_index(fields, key);
+		const msgpack_object *value = &o->via.map.ptr[k].val;
+		int                   i = field_index(to.fields, "", &o->via.map.ptr[k].key);
 
-		if (i == -1 && key->type != MSGPACK_OBJECT_STR)
-			return err_set(d->e, E_INVALID, "%s: a field's name is %s", msg_name(t), found(key));
 		if (i == -1)
-			return err_set(d->e, E_INVALID, "%s: no field '%s'", msg_name(t),
-			    log_escape(key->via.str.ptr, key->via.str.size));
-		if (seen & 1ULL << i)
-			return err_set(d->e, E_INVALID, "%s.%s: given twice", msg_name(t), fields[i].name);
-		seen |= 1ULL << i;
-		if (get_value(d, &fields[i], &o->via.map.ptr[k].val, (char *)body + fields[i].offset) == -1)
-			return err_prefix(d->e, "%s.%s", msg_name(t), fields[i].name);
+			return no_field(d, msg_name(t), &o->via.map.ptr[k].key);
+		bool settings = value->type == MSGPACK_OBJECT_MAP && has_settings(to.fields, &to.fields[i]);
+		if ((settings ? fill_choice(d, &to, i, value) : fill_field(d, &to, i, value)) == -1)
+			return -1;
 	}
-	for (int i = 0; fields[i].name != NULL; i++)
-		if (!(seen & 1ULL << i) && msg_needs(&fields[i]))
-			return err_set(d->e, E_INVALID, "%s.%s: missing", msg_name(t), fields[i].name);
+	for (int i = 0; to.fields[i].name != NULL; i++)
+		if (!(to.seen & 1ULL << i) && msg_needs(&to.fields[i]))
+			return err_set(d->e, E_INVALID, "%s.%s: missing", msg_name(t), to.fields[i].name);
 	return 0;
 }
 
