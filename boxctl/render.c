@@ -324,6 +324,21 @@ label_width(const struct field *fields)
 	return widest;
 }
 
+/* Each of them numbered, and indented below its number; nothing is said of an empty list. */
+static void
+print_list(const struct field *f, const char *label, const void *at, int indent)
+{
+	struct list list;
+
+	memcpy(&list, at, sizeof(list));
+	if (list.n > 0)
+		printf("%*s%s\n", indent, "", label);
+	for (size_t i = 0; i < list.n; i++) {
+		printf("%*s%zu:\n", indent + 2, "", i + 1);
+		render_lines(f->sub, (const char *)list.v + i * msg_def(f->sub)->size, indent + 4);
+	}
+}
+
 void
 render_lines(enum msg_type t, const void *body, int indent)
 {
@@ -339,7 +354,9 @@ render_lines(enum msg_type t, const void *body, int indent)
 		if (f->kind == K_OBJ) {
 			printf("%*s%s\n", indent, "", label);
 			render_lines(f->sub, at, indent + 2);
-		} else if (f->kind != K_LIST && f->kind != K_BLOB && f->kind != K_FD) {
+		} else if (f->kind == K_LIST) {
+			print_list(f, label, at, indent);
+		} else if (f->kind != K_BLOB && f->kind != K_FD) {
 			printf("%*s%-*s", indent, "", width, label);
 			print_value(f, at, indent + width);
 		}

@@ -42,6 +42,14 @@ is "$(wc -l <"$D/err")" 2 "and nothing else"
 is "$(box exec s -o json -c 'curl -s http://10.20.30.40/; echo out' | field stdout)" 'out\n' "in JSON it is a field of its own"
 like "$(box run --network on -- curl -s http://10.20.30.40/ 2>&1)" '^boxctl: network: refused by a rule: the connection to 10.20.30.40 port 80' "boxctl run too"
 
+# ---- and where else it is told ----
+box net s >/dev/null # what it counted until now is known to boxd then
+told=$(box inspect s | sed -n '/^net:/,/^[a-z]/p' | sed -n '/denials:/,$p' | tr -s ' \n' ' ')
+like "$told" '1: kind: tcp name: - address: 10.20.30.40 port: 80 rule: built-in: private 10.0.0.0/8' "inspect tells the last: address, port and rule"
+box inspect s -o json >"$D/json"
+like "$(tr -d ' \n' <"$D/json")" '"denials":\[\{"kind":"tcp","name":"","address":"10.20.30.40","port":80,"rule":"built-in:private10.0.0.0/8"' "session info too"
+like "$(grep 'network denied' "$D/log")" 'address=10.20.30.40 port=80 rule="built-in: private 10.0.0.0/8"' "and the log"
+
 # ---- two at once ----
 later "$D/json" exec s -o json -t 50 -c 'echo began >/tmp/began; until [ -e /tmp/go ]; do sleep 0.05; done; echo waited'
 eventually box exec s -- test -e /tmp/began
