@@ -45,7 +45,7 @@ denied "$(work ws-1 2 s true)" "Sandbox admission grant belongs to another execu
 # ---- what a grant may be ----
 denied "$(grant ws-1 1 2 100)" "Sandbox admission grant revision is stale" "an older revision"
 denied "$(grant ws-1 1 3 0)" "Cannot install an expired sandbox admission grant" "an expired one"
-denied "$(grant ws-1 1 3 301)" "Sandbox admission grant lifetime exceeds the configured maximum" "too long a one"
+denied "$(grant ws-1 1 3 360)" "Sandbox admission grant lifetime exceeds the configured maximum" "too long a one"
 denied "$(grant ws-1 1 3 100 2)" "Sandbox admission grant exceeds the session cap" "too many sessions"
 denied "$(grant ws-1 1 3 100 1 1)" "Sandbox admission grant exceeds the managed-process cap" "too many processes"
 denied "$(grant ws-1 1 3 100 0)" "Sandbox admission limits changed without a new entitlement revision" "other limits"
