@@ -7,6 +7,7 @@
 #include "errorring.h"
 #include "gateway.h"
 #include "registry.h"
+#include "share.h"
 
 /* ---- the end of a call ---- */
 
@@ -292,6 +293,23 @@ call_open(struct agent *a, const struct msg *m, struct err *e)
 	return c;
 }
 
+/* A host's workspaces share its connection, and what that may have in flight. */
+static int
+check_share(const struct agent *a, const struct msg *m, struct err *e)
+{
+	const struct msg_agent_exec *x = m->body;
+	const struct agent_call     *c;
+	uint64_t                     have = 0;
+
+	if (*x->workspace == '\0')
+		return 0;
+	LIST_FOREACH (c, &a->calls, next)
+		have += c->conn == m->conn && strcmp(c->body.workspace, x->workspace) == 0 &&
+			strcmp(c->body.instance, x->instance) == 0;
+	return share_check(a->house->config, have, LIM_CONN_INFLIGHT, E_BUSY,
+	    "Workspace is busy: too many concurrent commands", e);
+}
+
 int
 agent_exec(struct house *h, const struct msg *m, struct err *e)
 {
@@ -299,7 +317,7 @@ agent_exec(struct house *h, const struct msg *m, struct err *e)
 
 	if (!h->config->agent_enabled)
 		err_set(e, E_BACKEND, "Box runtime is disabled in config (agent.enabled = no)");
-	else
+	else if (check_share(h->agent, m, e) == 0)
 		c = call_open(h->agent, m, e);
 	if (c == NULL) {
 		note(h, m->body, e);

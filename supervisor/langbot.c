@@ -16,6 +16,7 @@
 #include "langbot_impl.h"
 #include "log.h"
 #include "readiness.h"
+#include "share.h"
 
 static void on_advance(void *arg, const struct msg_context *);
 
@@ -176,6 +177,22 @@ begin(struct action *a)
 	}
 }
 
+/* All workspaces of a LangBot share one connection, and what it may have in flight. */
+static int
+check_share(const struct action *a, struct err *e)
+{
+	const struct action *other;
+	uint64_t             have = 0;
+
+	if (on[a->type].kind == HOST)
+		return 0;
+	TAILQ_FOREACH (other, &a->langbot->actions, next)
+		have += other != a && other->conn == a->conn && on[other->type].kind != HOST &&
+			context_same_workspace(&other->context, &a->context);
+	return share_check(a->langbot->house->config, have, LIM_CONN_INFLIGHT, E_BUSY,
+	    "Workspace is busy: too many concurrent actions", e);
+}
+
 /* Grants are admission's own, but for whose they are. */
 static int
 deliver_grant(struct house *h, const struct msg *m, struct err *e)
@@ -194,6 +211,8 @@ langbot_deliver(struct house *h, const struct msg *m, struct err *e)
 	if ((a = action_open(h->langbot, m, e)) == NULL)
 		return -1;
 	int r = check_context(a, on[m->type].kind != HOST, e);
+	if (r == 0)
+		r = check_share(a, e);
 	if (r == 0 && is_grant)
 		r = deliver_grant(h, m, e);
 	else if (r == 0) {
@@ -240,7 +259,7 @@ on_advance(void *arg, const struct msg_context *c)
 	for (; a != NULL; a = next) {
 		next = TAILQ_NEXT(a, next);
 		if (on[a->type].kind != HOST && a->context.generation < c->generation &&
-		    strcmp(a->context.instance, c->instance) == 0 && strcmp(a->context.workspace, c->workspace) == 0)
+		    context_same_workspace(&a->context, c))
 			action_fail(a, &e);
 	}
 }

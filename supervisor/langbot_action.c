@@ -190,6 +190,14 @@ action_ask_store(struct action *a, enum msg_type t, const void *body, step_fn *f
 	call_asked(c, store_ask(a->langbot->house->store, t, body, call_answer, c, &e), &e);
 }
 
+/* ---- whose it is ------------------------------------------------------------------------------ */
+
+bool
+context_same_workspace(const struct msg_context *a, const struct msg_context *b)
+{
+	return strcmp(a->workspace, b->workspace) == 0 && strcmp(a->instance, b->instance) == 0;
+}
+
 /* ---- the session it is about --------------------------------------------------------------- */
 
 const char *

@@ -57,6 +57,7 @@ struct action {
 	struct call       *call;               /* what it waits for, or NULL */
 	struct making     *making;             /* owned; create and exec */
 	struct processes  *processes;          /* owned; of a get */
+	uint64_t           process_limit;      /* of a process start: its workspace has its share of this; 0: not yet */
 };
 
 TAILQ_HEAD(actions, action);
@@ -97,6 +98,9 @@ struct call *action_wait(struct action *, step_fn *);
 void         call_answer(void *call, const struct msg *reply);
 void         call_over(void *call);
 void         call_passed(struct call *);
+
+/* Are both of one workspace, in whichever generation? */
+bool context_same_workspace(const struct msg_context *, const struct msg_context *);
 
 /* The session's name as its workspace sees it. */
 const char *action_logical(const struct action *);

@@ -12,6 +12,7 @@
 #include "machine.h"
 #include "policy.h"
 #include "registry.h"
+#include "share.h"
 
 static void find_or_make(struct action *);
 
@@ -99,7 +100,8 @@ check_room(const struct action *a, struct err *e)
 		return err_set(e, E_CAPACITY, "Box session capacity reached (%lu)", ours);
 	if (registry_count(h->registry) >= all)
 		return err_set(e, E_CAPACITY, "Box session capacity reached (%lu)", all);
-	return 0;
+	return share_check(h->config, langbot_sessions(a->langbot, &a->context), ours < all ? ours : all, E_CAPACITY,
+	    "Box session capacity reached", e);
 }
 
 static void

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "langbot_impl.h"
+#include "share.h"
 
 /* ---- what is told of one -------------------------------------------------------------------------------- */
 
@@ -36,6 +37,9 @@ process_failed(struct action *a, const char *process, const struct err *why)
 		else if (why->code != E_STATE)
 			err_set(&e, E_NOPROCESS, "session %s has no managed process with process_id=%s",
 			    action_logical(a), *process != '\0' ? process : "default");
+	} else if (why->code == E_CAPACITY && a->process_limit != 0) {
+		share_check(a->langbot->house->config, a->process_limit, a->process_limit, E_CAPACITY,
+		    "Box managed process capacity reached", &e);
 	} else if (why->code == E_CAPACITY && strncmp(why->text, "managed process", 15) == 0) {
 		err_set(&e, E_CAPACITY, "Box %s", why->text);
 	}
@@ -73,21 +77,36 @@ on_started(struct action *a, const struct msg *reply)
 	reply_process(a, ((const struct msg_box_process_start *)a->body)->process_id, reply);
 }
 
-/* Running ones of all workspaces, and those on their way but for this one. */
+/* Running ones of all workspaces or of this one, and those on their way but for this action's. */
 static uint64_t
-count_running(const struct action *a)
+count_running(const struct action *a, bool all)
 {
-	uint64_t             n = langbot_processes(a->langbot, NULL);
+	uint64_t             n = langbot_processes(a->langbot, all ? NULL : &a->context);
 	const struct action *other;
 
 	TAILQ_FOREACH (other, &a->langbot->actions, next)
-		n += other != a && other->type == MSG_BOX_PROCESS_START && other->call != NULL;
+		n += other != a && other->type == MSG_BOX_PROCESS_START && other->call != NULL &&
+		     (all || context_same_workspace(&other->context, &a->context));
 	return n;
+}
+
+/* A full share is told like a full house: what takes the place of another may still start. */
+static uint64_t
+full_share(struct action *a, uint64_t most)
+{
+	const struct config *c = a->langbot->house->config;
+	uint64_t             limit = most < c->max_processes ? most : c->max_processes;
+	struct err           ignored;
+
+	if (share_check(c, count_running(a, false), limit, E_CAPACITY, "", &ignored) == 0)
+		return 0;
+	a->process_limit = limit;
+	return share_of(c, limit);
 }
 
 /* Whether it takes the place of another its worker knows, who is told when there is no room else. */
 static int
-check_capacity(const struct action *a, uint64_t *capacity, struct err *e)
+check_capacity(struct action *a, uint64_t *capacity, struct err *e)
 {
 	struct langbot *l = a->langbot;
 	uint64_t        most = langbot_limits(l)->max_managed_processes;
@@ -95,7 +114,7 @@ check_capacity(const struct action *a, uint64_t *capacity, struct err *e)
 	if (admission_enforced(l->house->admission) &&
 	    admission_check_process(l->house->admission, &a->context, langbot_processes(l, &a->context), e) == -1)
 		return -1;
-	*capacity = count_running(a) >= most ? most : 0;
+	*capacity = count_running(a, true) >= most ? most : full_share(a, most);
 	if (most == 0)
 		return err_set(e, E_CAPACITY, "Box managed process capacity reached (0)");
 	return 0;

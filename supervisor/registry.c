@@ -8,7 +8,9 @@
 
 #include "machine.h"
 #include "notify.h"
+#include "share.h"
 #include "spare.h"
+#include "tenancy.h"
 
 enum { UIDS = 65536 };
 
@@ -67,13 +69,33 @@ slot_of(const struct registry *r, uint32_t uid_base)
 	return (uid_base - (uint32_t)r->house->config->uid_base) / UIDS;
 }
 
-int
-registry_room(const struct registry *r, struct err *e)
+struct kin {
+	char     ns[NAMESPACE_LEN + 1];
+	uint64_t count;
+};
+
+static bool
+count_kin(struct session *s, void *arg)
 {
-	if (registry_count(r) >= r->house->config->max_sessions)
-		return err_set(
-		    e, E_CAPACITY, "session capacity reached (max_sessions = %lu)", r->house->config->max_sessions);
-	return 0;
+	struct kin *k = arg;
+	char        ns[NAMESPACE_LEN + 1];
+
+	k->count += tenancy_namespace_of(session_name(s), ns) && strcmp(ns, k->ns) == 0;
+	return true;
+}
+
+int
+registry_room(struct registry *r, const char *name, struct err *e)
+{
+	const struct config *c = r->house->config;
+	struct kin           kin = { .count = 0 };
+
+	if (registry_count(r) >= c->max_sessions)
+		return err_set(e, E_CAPACITY, "session capacity reached (max_sessions = %lu)", c->max_sessions);
+	if (!tenancy_namespace_of(name, kin.ns))
+		return 0;
+	registry_each(r, count_kin, &kin);
+	return share_check(c, kin.count, c->max_sessions, E_CAPACITY, "session capacity reached", e);
 }
 
 int

@@ -11,8 +11,8 @@ void             registry_close(struct registry **);
 /* NULL when there is none of that name. */
 struct session *registry_find(const struct registry *, const char *name);
 
-/* Is there room for one more session? */
-int registry_room(const struct registry *, struct err *);
+/* Is there room for one more session, and may its workspace, if it has one, take that? */
+int registry_room(struct registry *, const char *name, struct err *);
 
 /* A range of uids of its own; -1 and the reason. */
 int registry_uids(struct registry *, uint32_t *uid_base, struct err *);

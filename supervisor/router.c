@@ -78,7 +78,7 @@ on_create(struct house *h, const struct msg *m, struct err *e)
 	if (s != NULL)
 		return session_deliver(s, m, e);
 	/* a full house is no reason to call the machine not ready, which would stop those who are in it */
-	if (!is_trial(m, name) && registry_room(h->registry, e) == -1)
+	if (!is_trial(m, name) && registry_room(h->registry, name, e) == -1)
 		return -1;
 	s = registry_take_spare(h->registry, name, &spec);
 	if (s != NULL)

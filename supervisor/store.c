@@ -25,6 +25,8 @@
 #include "log.h"
 #include "path.h"
 #include "restart.h"
+#include "share.h"
+#include "tenancy.h"
 
 /* Skills are not needed by everybody: it is tried for ever, but slowly. */
 static const struct restart_policy policy = { .first_sec = 0.1, .most_sec = 10, .window_sec = 60, .limit = 0 };
@@ -37,8 +39,9 @@ struct request {
 	enum msg_type type;
 	ask_fn       *fn; /* NULL: nobody wants the answer any more */
 	void         *arg;
-	struct packet packet; /* owned; until it is sent */
-	size_t        bytes;  /* of it, which box-store holds when it is sent */
+	struct packet packet;                /* owned; until it is sent */
+	size_t        bytes;                 /* of it, which box-store holds when it is sent */
+	char          ns[NAMESPACE_LEN + 1]; /* of the workspace that asks; empty: of none */
 };
 
 TAILQ_HEAD(requests, request);
@@ -432,15 +435,60 @@ weight(const struct packet *p)
 	return n;
 }
 
+/* Every request about skills names the workspace that they belong to. */
+static void
+take_namespace(struct request *r, const void *body)
+{
+	for (const struct field *f = msg_def(r->type)->fields; f->name != NULL; f++)
+		if (f->kind == K_STR && strcmp(f->name, "ns") == 0)
+			snprintf(r->ns, sizeof(r->ns), "%s", *(const char *const *)((const char *)body + f->offset));
+}
+
+struct held {
+	uint64_t requests, bytes;
+};
+
+static void
+add_held(struct held *h, const struct requests *in, const char *ns)
+{
+	const struct request *r;
+
+	TAILQ_FOREACH (r, in, next)
+		if (strcmp(r->ns, ns) == 0) {
+			h->requests++;
+			h->bytes += r->bytes;
+		}
+}
+
+/* What one workspace has waiting here and in box-store, its own share of both queues. */
+static int
+check_share(const struct store *s, const struct request *r, struct err *e)
+{
+	const struct config  *c = s->house->config;
+	const struct process *p;
+	struct held           held = { .bytes = r->bytes };
+
+	if (*r->ns == '\0')
+		return 0;
+	add_held(&held, &s->waiting, r->ns);
+	LIST_FOREACH (p, &s->processes, next)
+		add_held(&held, &p->sent, r->ns);
+	if (share_check(c, held.requests, LIM_STORE_WAITING, E_BUSY, "too many requests wait for box-store", e) == -1)
+		return -1;
+	return share_check(
+	    c, held.bytes / MIB, LIM_STORE_BYTES / MIB, E_BUSY, "too many MiB of archives wait for box-store", e);
+}
+
 static int
 request_fill(struct store *s, struct request *r, const void *body, struct err *e)
 {
 	if (msg_encode(&r->packet, r->type, r->id, 0, body, e) == -1)
 		return -1;
 	r->bytes = weight(&r->packet);
+	take_namespace(r, body);
 	if (s->bytes + r->bytes > LIM_STORE_BYTES)
 		return err_set(e, E_BUSY, "%zu MiB of archives wait for box-store already", s->bytes / MIB);
-	return 0;
+	return check_share(s, r, e);
 }
 
 uint64_t

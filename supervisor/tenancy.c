@@ -142,11 +142,30 @@ tenancy_owns(const struct msg_context *c, const char *physical)
 	return strncmp(physical, ns, NAMESPACE_LEN) == 0 && is_generation(physical + NAMESPACE_LEN);
 }
 
+static bool
+begins_with_namespace(const char *name)
+{
+	return strncmp(name, "ws-", 3) == 0 && strspn(name + 3, "0123456789abcdef") == NAMESPACE_LEN - 3;
+}
+
 bool
 tenancy_is_ours(const char *physical)
 {
-	return strncmp(physical, "ws-", 3) == 0 && strspn(physical + 3, "0123456789abcdef") == NAMESPACE_LEN - 3 &&
-	       is_generation(physical + NAMESPACE_LEN);
+	return begins_with_namespace(physical) && is_generation(physical + NAMESPACE_LEN);
+}
+
+/* ws-<24 hex>-g<generation>-..., or agent@ws-<24 hex>@... */
+bool
+tenancy_namespace_of(const char *session, char ns[NAMESPACE_LEN + 1])
+{
+	static const char agent[] = "agent@";
+	bool              of_agent = strncmp(session, agent, sizeof(agent) - 1) == 0;
+	const char       *at = of_agent ? session + sizeof(agent) - 1 : session;
+
+	if (!begins_with_namespace(at) || (of_agent ? at[NAMESPACE_LEN] != '@' : !is_generation(at + NAMESPACE_LEN)))
+		return false;
+	snprintf(ns, NAMESPACE_LEN + 1, "%s", at);
+	return true;
 }
 
 /* ---- the fence ------------------------------------------------------------------------------- */

@@ -28,6 +28,9 @@ bool tenancy_owns(const struct msg_context *, const char *physical);
 /* Is it of any workspace?  Other sessions are those of native clients. */
 bool tenancy_is_ours(const char *physical);
 
+/* The workspace that a session belongs to, be it LangBot's or an agent's; false: it belongs to none. */
+bool tenancy_namespace_of(const char *session, char ns[NAMESPACE_LEN + 1]);
+
 /* 0 the current one, 1 it has become that now, -1 stale, or no room. */
 int  tenancy_observe(struct tenancy *, const struct msg_context *, struct err *);
 bool tenancy_is_current(const struct tenancy *, const struct msg_context *);

@@ -48,13 +48,19 @@ wait_for(const struct heard *h, int times)
 }
 
 static uint64_t
-ask_list(struct heard *h, struct err *e)
+ask_list_of(struct heard *h, const char *ns, struct err *e)
 {
 	struct msg_skill_list m;
 
 	msg_defaults(MSG_SKILL_LIST, &m);
-	m.ns = "ws-a";
+	m.ns = ns;
 	return store_ask(house.store, MSG_SKILL_LIST, &m, hear, h, e);
+}
+
+static uint64_t
+ask_list(struct heard *h, struct err *e)
+{
+	return ask_list_of(h, "ws-a", e);
 }
 
 /* The answer to a list: "3", or an error. */
@@ -213,22 +219,37 @@ test_drop(void)
 	cmp_ok(never.times, "==", 0, "an answer that is not wanted is not given");
 }
 
+/* As many as get in; the refusal is in e. */
+static int
+fill(struct heard *h, const char *ns, struct err *e)
+{
+	int n = 0;
+
+	while (n <= LIM_STORE_WAITING && ask_list_of(h, ns, e) != 0)
+		n++;
+	return n;
+}
+
 static void
 test_bounds(void)
 {
 	static struct heard h;
 	struct err          e = { 0 };
-	int                 n = 0;
 
 	pid_t pid = store_pid();
 	if (pid == 0 || kill(pid, SIGSTOP) == -1)
 		BAIL_OUT("no box-store to stop");
-	while (n <= LIM_STORE_WAITING && ask_list(&h, &e) != 0)
-		n++;
-	cmp_ok(n, "==", LIM_STORE_WAITING, "so many wait");
+	int one = fill(&h, "ws-a", &e);
+	cmp_ok(one, "==", LIM_STORE_WAITING * 3 / 4, "one workspace has its share of what waits");
+	is(e.text,
+	    "too many requests wait for box-store (192): one workspace may have 192 of 256 (workspace_share = 75 in "
+	    "boxd.conf)",
+	    "and is told so");
+	int another = fill(&h, "ws-bbbbbbbbbbbbbbbbbbbbbbbb", &e);
+	cmp_ok(one + another, "==", LIM_STORE_WAITING, "another one has the rest");
 	cmp_ok(e.code, "==", E_BUSY, "and no more");
 	kill(pid, SIGCONT);
-	wait_for(&h, n);
+	wait_for(&h, one + another);
 	is(h.text, "0", "all of them are answered");
 }
 
@@ -240,6 +261,7 @@ main(void)
 	if (mkdtemp(dir) == NULL)
 		BAIL_OUT("mkdtemp");
 	log_init("t", LOG_ERROR);
+	config.workspace_share = 75;
 	snprintf(dirs.state, sizeof(dirs.state), "%s/state", dir);
 	snprintf(dirs.libexec, sizeof(dirs.libexec), "%s", build != NULL ? build : "build");
 	make_dir("%s/state", dir);

@@ -150,8 +150,10 @@ archives_do_not_pile_up(void)
 	is(request(conn, MSG_SKILL_LIST, &list), "", "that is served by box-store");
 	signal_store(SIGSTOP);
 	m.archive = (struct blob){ .len = LIM_UPLOAD, .fd = fd };
-	for (int i = 0; i < 2; i++)
-		say_request(conn, MSG_SKILL_PREVIEW, &m);
+	say_request(conn, MSG_SKILL_PREVIEW, &m);
+	m.context.workspace = "ws-2"; /* one workspace alone may not fill it */
+	say_request(conn, MSG_SKILL_PREVIEW, &m);
+	m.context.workspace = "ws-1";
 	like(request(conn, MSG_SKILL_PREVIEW, &m), "^busy: 200 MiB of archives wait for box-store already",
 	    "300 MiB at one time are too much");
 	say_gone(conn);

@@ -60,14 +60,28 @@ async def envelope(c):
 
 @scenario
 async def busy(c):
-    """128 in flight; ping is answered beyond that"""
+    """128 in flight, 96 of one workspace; ping is answered beyond that"""
+
+    async def fill(ws, ctx, first, n):
+        for i in range(first, first + n):
+            await ws.send(json.dumps({"seq_id": i, "action": "box_exec", "data": {"session_id": "b", "cmd": "sleep 1000", "workdir": "/tmp"}, "context": ctx}))
+
+    async def refused(ws, n):
+        got = [json.loads(await asyncio.wait_for(ws.recv(), EVENTUALLY_SEC)) for _ in range(n)]
+        return sorted(g["seq_id"] for g in got), got[0]["message"]
+
     async with connect() as ws:
-        for i in range(130):
-            await ws.send(json.dumps({"seq_id": i, "action": "box_exec", "data": {"session_id": "b", "cmd": "sleep 1000", "workdir": "/tmp"}, "context": CTX}))
-        got = [json.loads(await asyncio.wait_for(ws.recv(), EVENTUALLY_SEC)) for _ in range(2)]
-        same(sorted(g["seq_id"] for g in got), [128, 129], "the last two are refused at once")
-        same(got[0]["message"], "Runtime connection is busy (max 128 concurrent actions)", "with upstream's text")
+        await fill(ws, CTX, 0, 98)
+        ids, why = await refused(ws, 2)
+        same(ids, [96, 97], "one workspace has no more than its share")
+        same(why, "BoxError: Workspace is busy: too many concurrent actions (96): one workspace may have 96 of 128 (workspace_share = 75 in boxd.conf)", "and is told so")
+        await fill(ws, CTX | {"workspace_uuid": "wire-2"}, 100, 32)
+        await fill(ws, CTX | {"workspace_uuid": "wire-3"}, 200, 2)
+        ids, why = await refused(ws, 2)
+        same(ids, [200, 201], "another gets the rest; what is over 128 is refused at once")
+        same(why, "Runtime connection is busy (max 128 concurrent actions)", "with upstream's text")
         same((await ask(ws, {"seq_id": 999, "action": "__ping", "data": {}}))["code"], 0, "ping is not counted")
+    await c.client.delete_session("b", context("wire-2"))
     ctx = context("wire")
 
     async def killed():

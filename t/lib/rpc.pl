@@ -6,6 +6,8 @@
 #	rpc.pl SOCKET < lines                       each line "METHOD JSON"; a line of answer for each
 #	rpc.pl SOCKET --attach JSON < orders        a process_attach: its bytes to stdout, what else happens to stderr;
 #	                                            orders: "until OFFSET" came, "ack OFFSET", "end" of it; then it leaves
+#	rpc.pl SOCKET --at-once N ANSWERS METHOD JSON
+#	                                            sends the call N times, prints so many answers, and leaves
 #
 # In a call "$(N)" is a string of N bytes; handles and such can be passed from one line to the
 # next with "@field", the last answer's field of that name.  Strings are bytes.
@@ -130,6 +132,26 @@ sub attach {
 	}
 }
 
+# ---- many calls at once ----
+
+sub at_once {
+	my ($n, $answers, $method, $text) = @_;
+	my $params = pack_value($json->decode($text));
+	for (1 .. $n) {
+		syswrite $sock, "\x94\x00" . pack_value(++$id) . pack_value($method) . $params or die "send: $!\n";
+	}
+	while ($answers > 0) {
+		my $m = unpack_value();
+		next if $m->[0] != 1;
+		print $m->[2] ? "$m->[2]{code}: $m->[2]{message}\n" : $json->encode($m->[3]) . "\n";
+		$answers--;
+	}
+}
+
+if (@ARGV && $ARGV[0] eq "--at-once") {
+	at_once(@ARGV[1 .. 4]);
+	exit 0;
+}
 if (@ARGV && $ARGV[0] eq "--attach") {
 	attach($ARGV[1]);
 	exit 0;
