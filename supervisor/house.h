@@ -28,6 +28,7 @@ struct registry;
 struct spares;
 struct store;
 struct tenancy;
+struct tenantroots;
 
 struct house {
 	struct ev_loop       *loop;
@@ -42,6 +43,7 @@ struct house {
 	struct door          *door;
 	struct egress        *egress;
 	struct tenancy       *tenancy;
+	struct tenantroots   *tenantroots;
 	struct admission     *admission;
 	struct langbot       *langbot;
 	struct store         *store;

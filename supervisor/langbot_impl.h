@@ -145,8 +145,14 @@ void spec_adopt(struct msg_spec *, const struct msg_spec *have);
 /* Are its host paths under the roots that LangBot configured? */
 int spec_check_roots(const struct langbot *, const struct msg_spec *, struct err *);
 
-/* Of a host_path that lies below the default workspace, the part below; else NULL. */
-const char *spec_below_workspace(const struct langbot *, const struct msg_spec *);
+/* Of a host_path that lies below the default workspace and is this session's to have made, the part below; else NULL. */
+const char *spec_below_workspace(const struct langbot *, const struct msg_spec *, const char *session);
+
+/*
+ * Where LangBot's own directory is not known, the host_path of a session that was made tells where it keeps its
+ * workspaces.
+ */
+void spec_observe_workspace(const struct langbot *, const struct msg_spec *, const char *session);
 
 /* ---- langbot_info.c ---- */
 

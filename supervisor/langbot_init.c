@@ -12,6 +12,7 @@
 #include "log.h"
 #include "readiness.h"
 #include "store.h"
+#include "tenantroots.h"
 
 static void configure_next(struct langbot *);
 
@@ -99,6 +100,8 @@ use_paths(struct langbot *l, const struct msg_store_ready *ready, struct err *e)
 	if (kept_set(&l->paths_kept, MSG_STORE_READY, &paths, e) == -1)
 		return -1;
 	l->paths = paths;
+	tenantroots_learn(l->house->tenantroots, paths.default_workspace);
+	tenantroots_learn(l->house->tenantroots, paths.skills_root);
 	return 0;
 }
 

@@ -52,7 +52,7 @@ is_blocked(const char *reason)
 {
 	return strncmp(reason, "spec.host_path: ", 16) == 0 &&
 	       (strstr(reason, "is blocked") != NULL || strstr(reason, "is boxd's own") != NULL ||
-		   strstr(reason, "is another workspace's") != NULL);
+		   strstr(reason, "is another workspace's") != NULL || strstr(reason, "other workspaces") != NULL);
 }
 
 static void
@@ -73,10 +73,12 @@ create_failed(struct action *a, const struct err *why)
 static void
 on_created(struct action *a, const struct msg *reply)
 {
-	if (reply->failed)
+	if (reply->failed) {
 		create_failed(a, &reply->error);
-	else
-		a->making->then(a, reply);
+		return;
+	}
+	spec_observe_workspace(a->langbot, &a->making->native, a->name);
+	a->making->then(a, reply);
 }
 
 static void
@@ -118,7 +120,7 @@ on_host_made(struct action *a, const struct msg *reply)
 static void
 make_new(struct action *a)
 {
-	const char *below = a->making->host_made ? NULL : spec_below_workspace(a->langbot, &a->making->native);
+	const char *below = a->making->host_made ? NULL : spec_below_workspace(a->langbot, &a->making->native, a->name);
 	struct err  e;
 
 	if (check_room(a, &e) == -1)

@@ -3,10 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "door.h"
 #include "langbot_impl.h"
 #include "path.h"
 #include "policy.h"
 #include "pynum.h"
+#include "tenantroots.h"
 
 void
 spec_from_box(struct msg_spec *s, const struct msg_box_spec *b)
@@ -163,17 +165,64 @@ spec_check_roots(const struct langbot *l, const struct msg_spec *s, struct err *
 	return 0;
 }
 
+/* Is it "tenants/<namespace of the session>", or below that? */
+static bool
+is_own_part(const char *below, const char *session)
+{
+	char own[sizeof("tenants/") + NAMESPACE_LEN];
+
+	snprintf(own, sizeof(own), "tenants/%.*s", NAMESPACE_LEN, session);
+	return path_within(below, own);
+}
+
+/* Where LangBot's own directory is not known: does the path end as LangBot names the workspace of this session? */
+static bool
+is_named_for(const char *path, const char *session)
+{
+	char   normal[LIM_PATH + 1];
+	size_t tail = strlen("tenants/") + NAMESPACE_LEN, n;
+
+	if (!path_normal(path, normal) || (n = strlen(normal)) <= tail)
+		return false;
+	return normal[n - tail - 1] == '/' && is_own_part(normal + n - tail, session);
+}
+
+void
+spec_observe_workspace(const struct langbot *l, const struct msg_spec *s, const char *session)
+{
+	char normal[LIM_PATH + 1];
+
+	if (roots_in_force(l) || s->host_path_mode == MOUNT_NONE || !is_named_for(s->host_path, session))
+		return;
+	path_normal(s->host_path, normal);
+	normal[strlen(normal) - strlen("/tenants/") - NAMESPACE_LEN] = '\0';
+	tenantroots_observe(l->house->tenantroots, normal);
+}
+
+/* Only what belongs to the session's workspace; clients without workspaces have all but the others' part. */
+static bool
+may_make(const struct langbot *l, const char *below, const char *session)
+{
+	struct msg_context c;
+
+	door_legacy_context(&c);
+	if (l->house->config->legacy_clients && tenancy_owns(&c, session))
+		return !path_within(below, "tenants") || is_own_part(below, session);
+	return is_own_part(below, session);
+}
+
 const char *
-spec_below_workspace(const struct langbot *l, const struct msg_spec *s)
+spec_below_workspace(const struct langbot *l, const struct msg_spec *s, const char *session)
 {
 	static char normal[LIM_PATH + 1];
-	const char *root = l->paths.default_workspace;
+	const char *root = l->paths.default_workspace, *below;
 
 	if (*root == '\0' || *s->host_path == '\0' || s->host_path_mode == MOUNT_NONE)
 		return NULL;
 	if (!path_normal(s->host_path, normal) || !path_within(normal, root) || strcmp(normal, root) == 0)
 		return NULL;
-	return normal + strlen(root) + (root[1] != '\0'); /* a root of "/" has its slash already */
+	below = normal + strlen(root) + (root[1] != '\0'); /* a root of "/" has its slash already */
+	return may_make(l, below, session) ? below : NULL;
 }
 
 /* ---- what a worker of LangBot's session is told ------------------------------------------------ */
@@ -181,33 +230,20 @@ spec_below_workspace(const struct langbot *l, const struct msg_spec *s)
 static void
 add_rule(struct msg_worker_start *w, enum mount_rule rule, const char *path)
 {
-	if (*path != '\0' && w->rules.n < LIM_PATH_RULES)
+	if (*path != '\0' && w->rules.n < LIM_ALL_RULES)
 		w->rules.v[w->rules.n++] = (struct msg_path_rule){ .rule = rule, .path = path };
-}
-
-/* Its own directory below a root that workspaces share. */
-static void
-add_tenant(struct msg_worker_start *w, const char *root, const char *session, char own[LIM_PATH + 1])
-{
-	if (*root != '\0' &&
-	    snprintf(own, LIM_PATH + 1, "%s/tenants/%.*s", root, NAMESPACE_LEN, session) <= (int)LIM_PATH)
-		add_rule(w, RULE_TENANT, own);
 }
 
 void
 langbot_add_rules(const struct langbot *l, const char *name, struct msg_worker_start *w)
 {
-	static struct msg_path_rule rules[LIM_PATH_RULES]; /* until it is encoded; so are these */
-	static char                 workspace[LIM_PATH + 1], skills[LIM_PATH + 1];
-
 	if (!tenancy_is_ours(name))
 		return;
-	memcpy(rules, w->rules.v, w->rules.n * sizeof(*rules));
-	w->rules.v = rules;
-	add_tenant(w, l->paths.default_workspace, name, workspace);
-	add_tenant(w, l->paths.skills_root, name, skills);
-	if (!roots_in_force(l))
+	if (!roots_in_force(l)) {
+		if (is_named_for(w->spec.host_path, name))
+			add_rule(w, RULE_MAKE, w->spec.host_path);
 		return;
+	}
 	for (size_t i = 0; i < l->paths.allowed_mount_roots.n; i++)
 		add_rule(w, RULE_ROOT, l->paths.allowed_mount_roots.v[i]);
 	add_rule(w, RULE_ROOT, l->paths.host_root);

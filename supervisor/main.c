@@ -40,6 +40,7 @@
 #include "spare.h"
 #include "store.h"
 #include "tenancy.h"
+#include "tenantroots.h"
 
 #define DEFAULT_CONFIG "/etc/boxd/boxd.conf"
 
@@ -291,7 +292,8 @@ house_open(struct house *h, struct dirs *d, struct door_start *door, struct err 
 	/* volumes first: nothing may be written where one will be mounted */
 	if ((h->asks = asks_open(e)) == NULL || (h->pool = pool_open(h, e)) == NULL ||
 	    (h->readiness = readiness_open(h, e)) == NULL || (h->store = store_open(h, e)) == NULL ||
-	    (h->tenancy = tenancy_open(h, e)) == NULL || (h->admission = admission_open(h, e)) == NULL ||
+	    (h->tenancy = tenancy_open(h, e)) == NULL || (h->tenantroots = tenantroots_open(h, e)) == NULL ||
+	    (h->admission = admission_open(h, e)) == NULL ||
 	    (h->langbot = langbot_open(h, e)) == NULL)
 		return -1;
 	if ((h->errors = errorring_open(e)) == NULL || (h->agent = agent_open(h, e)) == NULL)
@@ -329,6 +331,7 @@ house_close(struct house *h)
 	errorring_close(&h->errors);
 	langbot_close(&h->langbot);
 	admission_close(&h->admission);
+	tenantroots_close(&h->tenantroots);
 	tenancy_close(&h->tenancy);
 	store_close(&h->store);
 	readiness_close(&h->readiness);

@@ -101,6 +101,18 @@ add_shared(struct mountrules *r, const struct dirs *d, struct err *e)
 	return add(r, RULE_SHARED, path, e);
 }
 
+/* What of boxd's own the operator has put elsewhere: images of volumes, and secrets. */
+static int
+add_files(struct mountrules *r, const struct config *c, struct err *e)
+{
+	const char *const paths[] = { c->pool_dir, c->token_file, c->tls_key };
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)
+		if (*paths[i] != '\0' && add(r, RULE_OWN, paths[i], e) == -1)
+			return -1;
+	return 0;
+}
+
 static int
 add_all(struct mountrules *r, const struct config *c, const struct dirs *d, struct err *e)
 {
@@ -108,7 +120,7 @@ add_all(struct mountrules *r, const struct config *c, const struct dirs *d, stru
 		if (add(r, built_in[i].rule, built_in[i].path, e) == -1)
 			return -1;
 	if (add(r, RULE_OWN, d->state, e) == -1 || add(r, RULE_OWN, d->runtime, e) == -1 ||
-	    add(r, RULE_OWN_PROGRAMS, d->libexec, e) == -1 || add_shared(r, d, e) == -1)
+	    add(r, RULE_OWN_PROGRAMS, d->libexec, e) == -1 || add_shared(r, d, e) == -1 || add_files(r, c, e) == -1)
 		return -1;
 	if (add_list(r, RULE_ALLOW, c->mounts_allow, e) == -1)
 		return -1;
@@ -141,6 +153,9 @@ mountrules_close(struct mountrules **rp)
 void
 mountrules_fill(const struct mountrules *r, struct msg_worker_start *start)
 {
+	static struct msg_path_rule rules[LIM_ALL_RULES]; /* until it is encoded */
+
+	memcpy(rules, r->v, r->n * sizeof(*rules));
 	start->rules.n = r->n;
-	start->rules.v = (struct msg_path_rule *)r->v;
+	start->rules.v = rules;
 }

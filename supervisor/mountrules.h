@@ -9,7 +9,7 @@ struct mountrules;
 struct mountrules *mountrules_open(const struct config *, const struct dirs *, struct err *);
 void               mountrules_close(struct mountrules **);
 
-/* For a worker that has to check a spec; borrows from the rules. */
+/* For a worker that has to check a spec; borrows from the rules, and others may add theirs until the next call. */
 void mountrules_fill(const struct mountrules *, struct msg_worker_start *);
 
 #endif

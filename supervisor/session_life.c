@@ -19,6 +19,7 @@
 #include "registry.h"
 #include "router.h"
 #include "session_impl.h"
+#include "tenantroots.h"
 
 static const struct child_ops worker_ops;
 
@@ -138,6 +139,7 @@ session_fill_start(const struct session *s, enum work work, struct msg_worker_st
 	start->inodes = s->house->config->inodes;
 	if (mountspec_wants_host(&s->spec)) {
 		mountrules_fill(s->house->mountrules, start);
+		tenantroots_add_rules(s->house->tenantroots, s->name, start);
 		langbot_add_rules(s->house->langbot, s->name, start);
 	}
 	start->nofile = s->house->config->nofile;

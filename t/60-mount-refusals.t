@@ -80,8 +80,11 @@ both "$D/elsewhere contains $D/elsewhere/docker.sock, the socket of a container 
 kill $engine; wait $engine 2>/dev/null
 
 # what is missing, or no path
-refused "$D/ok/none does not exist; make it first, or mount it rw" "a missing ro directory" --host-path "$D/ok/none:ro"
-ok "which is not made" test ! -e "$D/ok/none"
+both "$D/ok/none does not exist; make it first$" "a missing directory" "$D/ok/none"
+refused "spec.host_path: $D/ok/none/er does not exist; make it first$" "a missing directory, to write" --host-path "$D/ok/none/er"
+refused "spec.extra_mounts.0.host_path: $D/ok/none does not exist; make it first$" "the same as an extra mount" --mount "$D/ok/none:/x"
+refused "spec.extra_mounts.0.host_path: /nosuch does not exist; make it first$" "one in the root directory" --mount /nosuch:/x
+ok "none of them is made" test ! -e "$D/ok/none" -a ! -e /nosuch
 refused "$D/ok/none/../x does not exist" "dots behind what is missing" --host-path "$D/ok/none/../x"
 refused "$D/ok/file/x: Not a directory" "below a file" --host-path "$D/ok/file/x"
 refused "'C:.x5cdata' is a Windows path" "a Windows path" --host-path 'C:\data'

@@ -67,11 +67,6 @@ vanish $gone
 eventually boxctl create --name e --host-path "$D/work" --mount "$D/skill:/opt2" >/dev/null 2>&1
 ok "a client that leaves meanwhile harms nobody"
 
-# as upstream has it: a writable directory that is missing is made
-is "$(in_session "$(boxctl create --name m --host-path "$D/work/new/er")" -c 'touch f && echo done')" done "a missing rw directory is made"
-is "$(stat -c '%u:%g %a' "$D/work/new" "$D/work/new/er" | sort -u)" "$owner 755" "for the owner of the one above it"
-boxctl rm m >/dev/null
-
 # a worker that takes over knows the workspace again, and the mounts never went away
 worker=$(field e worker_pid)
 vanish "$worker"

@@ -11,6 +11,7 @@
 
 #include "fd.h"
 #include "hostrules.h"
+#include "hostview.h"
 #include "log.h"
 
 enum { STEP = O_PATH | O_NOFOLLOW | O_CLOEXEC };
@@ -175,6 +176,28 @@ path_to_be(const struct walk *w, char out[PATH_MAX])
 	return 0;
 }
 
+/*
+ * One directory further, made if it is still missing.  A link that somebody puts there meanwhile is not followed, and
+ * what is not a directory is an error.
+ */
+static int
+make_one(struct walk *w, const char *name)
+{
+	size_t n = strlen(w->real);
+
+	if (mkdirat(w->fd, name, 0755) == -1 && errno != EEXIST)
+		return -1;
+	AUTO_FD int next = openat(w->fd, name, STEP | O_DIRECTORY);
+	if (next == -1)
+		return -1;
+	errno = ENAMETOOLONG;
+	if (snprintf(w->real + n, sizeof(w->real) - n, "/%s", name) >= (int)(sizeof(w->real) - n))
+		return -1;
+	fd_close(&w->fd);
+	w->fd = fd_take(&next);
+	return 0;
+}
+
 /* All that is missing, as the owner of the directory it begins in would make it: with his rights and for him. */
 static int
 make_rest(struct walk *w)
@@ -190,12 +213,8 @@ make_rest(struct walk *w)
 	setfsuid(st.st_uid);
 	while (r == 0 && walk_next(w, name, &used)) {
 		memmove(w->rest, w->rest + used, strlen(w->rest + used) + 1);
-		if (strcmp(name, ".") == 0)
-			continue;
-		if (mkdirat(w->fd, name, 0755) == -1 && errno != EEXIST)
-			r = -1;
-		else
-			r = walk_down(w, name);
+		if (strcmp(name, ".") != 0)
+			r = make_one(w, name);
 	}
 	int why = errno;
 	setfsuid(geteuid());
@@ -286,12 +305,10 @@ not_there(const struct hostpath_ask *ask, struct err *e)
 		return no_directory(e);
 	if (errno != ENOENT)
 		return err_set(e, E_INVALID, "%s: %s: %s", ask->field, shown(ask->path), strerror(errno));
-	return err_set(e, E_INVALID,
-	    "%s: %s does not exist; make it first, or mount it rw and boxd makes a directory of that name", ask->field,
-	    shown(ask->path));
+	return err_set(e, E_INVALID, "%s: %s does not exist; make it first", ask->field, shown(ask->path));
 }
 
-/* The missing rest is made only when what it will be is allowed. */
+/* The missing rest is made only when it is the session's own workspace, and allowed. */
 static int
 walk_on(struct walk *w, const struct hostpath_ask *ask, const struct msg_worker_start *rules, struct err *e)
 {
@@ -299,9 +316,10 @@ walk_on(struct walk *w, const struct hostpath_ask *ask, const struct msg_worker_
 
 	if (errno != ENOENT || !rest_is_plain(w) || path_to_be(w, to_be) == -1)
 		return not_there(ask, e);
-	if (hostrules_check(ask, to_be, rules, e) == -1)
+	if (hostrules_check(ask, w->fd, to_be, rules, e) == -1)
 		return -1;
-	if (!ask->make || is_bounded(ask))
+	errno = ENOENT;
+	if (!ask->make || is_bounded(ask) || !hostrules_may_make(to_be, rules))
 		return not_there(ask, e);
 	if (make_rest(w) == -1)
 		return err_set(e, E_INVALID,
@@ -327,7 +345,7 @@ hostpath_open(struct hostpath *h, const struct hostpath_ask *ask, const struct m
 		h->fd = fd_take(&w.fd);
 		r = fstat(h->fd, &h->st) == -1 ? err_sys(e, "%s", ask->field) : 0;
 	}
-	if (r == 0 && (hostrules_check(ask, h->real, rules, e) == -1 || check_kind(h, ask, e) == -1))
+	if (r == 0 && (hostrules_check(ask, h->fd, h->real, rules, e) == -1 || check_kind(h, ask, e) == -1))
 		r = -1;
 	fd_close(&w.fd);
 	if (r == -1)
@@ -337,27 +355,11 @@ hostpath_open(struct hostpath *h, const struct hostpath_ask *ask, const struct m
 
 /* ---- which file system ---------------------------------------------------------------- */
 
-static int
-mount_id(int fd)
-{
-	char path[64], line[256];
-	int  id = -1;
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	FILE *f = fopen(path, "re");
-	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
-		if (sscanf(line, "mnt_id: %d", &id) == 1)
-			break;
-	if (f != NULL)
-		fclose(f);
-	return id;
-}
-
 const char *
 hostpath_fs(int fd)
 {
 	static char name[64];
-	int         wanted = mount_id(fd), id;
+	int         wanted = hostview_mount_id(fd), id;
 	char       *line = NULL;
 	size_t      size = 0;
 	FILE       *f = fopen("/proc/self/mountinfo", "re");

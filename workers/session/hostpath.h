@@ -22,7 +22,7 @@ struct hostpath_ask {
 	const char        *field; /* of the spec, for messages */
 	const char        *path;
 	bool               writable;
-	bool               make;           /* a directory that is missing is made, with those above it */
+	bool               make;           /* the session's own workspace is made when it is missing */
 	bool               directory_only; /* else a regular file will do */
 	const struct strs *roots; /* if there are any it must exist, below one of them; told in LangBot's words */
 };

@@ -167,7 +167,7 @@ add_extra(struct mounts *m, const struct msg_worker_start *s, struct err *e)
 		const struct msg_mount *x = &s->spec.extra_mounts.v[i];
 		char                    field[64];
 		bool                    rw = x->mode == MOUNT_RW;
-		struct hostpath_ask     ask = { field, x->host_path, rw, rw, false, NULL };
+		struct hostpath_ask     ask = { field, x->host_path, rw, false, false, NULL };
 
 		snprintf(field, sizeof(field), "spec.extra_mounts.%zu.host_path", i);
 		if (x->mode != MOUNT_NONE && !is_placed(m, x->mount_path) &&
