@@ -153,12 +153,15 @@
 /* Watching a workspace on the host */
 #define LIM_SCAN_DEPTH \
 	256 /* directories below directories: a descriptor and a buffer each; deeper counts as too much */
-#define LIM_SCAN_OPEN \
-	100000 /* descriptors and mappings looked at for files without a name; far more than a pids limit lets be */
+#define LIM_SCAN_OPEN 1000000 /* descriptors and mappings looked at for files without a name; more counts as too much */
+#define LIM_SCAN_NAMELESS 100000 /* of these files, all different; more counts as too much */
+#define LIM_SCAN_HIDDEN \
+	20 /* scans in a row that find descriptors waiting in sockets, where no file can be measured; then it is too much */
+#define LIM_SCAN_MB 8         /* memory of those who look, beside the table of files: code, stacks, page tables */
 #define LIM_SCAN_REST 4       /* a scan's own time, so often, is waited before the next: a fifth of a cpu at most */
 #define LIM_SCAN_MIN_SEC 0.1  /* between two scans, however fast */
-#define LIM_MEASURE_SEC 60.0  /* a result waits for the scan after its command no longer than this */
 #define LIM_SCAN_MAX_SEC 10.0 /* and however slow */
+#define LIM_MEASURE_SEC 30.0  /* one scan; without an answer by then nothing may run */
 
 /* State files */
 #define LIM_STATE MIB /* of a session: 64 mounts of two long paths each are half of it, 64 roots a quarter */

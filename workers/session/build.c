@@ -182,6 +182,8 @@ build_start(struct worker *w, struct msg *m, struct err *e)
 	if (r == 0)
 		r = mounts_private(&s->spec) ? disk_make(&w->disk, s, e)
 					     : disk_host(&w->disk, s, w->mounts.workspace, e);
+	if (r == 0)
+		r = disk_watch(&w->disk, s, w->mounts.nextra, e);
 	w->about.disk = w->disk.told;
 	if (r == 0)
 		r = layers_prepare(&layers, s, &w->mounts, e);
@@ -211,7 +213,7 @@ ready(struct worker *w, struct err *e)
 	told.execs.v = found;
 	ev_timer_stop(w->loop, &w->deadline);
 	w->state = READY;
-	if (disk_is_watched(&w->disk) && (w->watch = watch_open(w, &w->disk.told, e)) == NULL)
+	if (w->disk.watched.bytes > 0 && (w->watch = watch_open(w, e)) == NULL)
 		return -1;
 	if (caps_after_build(e) == -1 || link_send(w->up, MSG_WORKER_READY, 0, 0, &told, e) == -1)
 		return -1;
@@ -334,7 +336,7 @@ build_attach(struct worker *w, struct msg *m, struct err *e)
 	int r = find_init(w, e);
 	if (r == 1)
 		return err_set(e, E_CRASH, "the sandbox's init is gone");
-	if (r == -1)
+	if (r == -1 || disk_watch(&w->disk, s, w->mounts.nextra, e) == -1)
 		return -1;
 	watch_init(w);
 	AUTO_FD int fd = connect_control(w, e);

@@ -50,11 +50,11 @@ set_limit(int dir, const char *file, uint64_t value, struct err *e)
 
 /* ---- limits ------------------------------------------------------------- */
 
-/* Init counts as a process too, and is not the client's. */
+/* Init and helpers count as processes too, and are not the client's. */
 static uint64_t
-pids_with_init(const struct msg_spec *s)
+pids_with_ours(const struct cgroup *c, const struct msg_spec *s)
 {
-	return s->pids_limit + 1;
+	return s->pids_limit + 1 + c->helpers;
 }
 
 static uint64_t
@@ -113,11 +113,11 @@ limit_v1_cpu(int dir, const struct msg_spec *s, struct err *e)
 }
 
 static int
-limit_v2(int dir, const struct msg_spec *s, struct err *e)
+limit_v2(const struct cgroup *c, int dir, const struct msg_spec *s, struct err *e)
 {
 	char pids[32], cpu[64];
 
-	snprintf(pids, sizeof(pids), "%lu", pids_with_init(s));
+	snprintf(pids, sizeof(pids), "%lu", pids_with_ours(c, s));
 	snprintf(cpu, sizeof(cpu), "%lu %d", cpu_quota_us(s), CPU_PERIOD_US);
 	if (set_v2(dir, "memory.swap.max", "0", e) == -1 || set_v2(dir, "pids.max", pids, e) == -1)
 		return -1;
@@ -218,7 +218,7 @@ cgroup_give_to_init(const struct cgroup *c, int dir, const char *file, struct er
 static int
 limit_v1(const struct cgroup *c, const struct msg_spec *s, struct err *e)
 {
-	if (c->v1[CG_PIDS] >= 0 && set_limit(c->v1[CG_PIDS], "pids.max", pids_with_init(s), e) == -1)
+	if (c->v1[CG_PIDS] >= 0 && set_limit(c->v1[CG_PIDS], "pids.max", pids_with_ours(c, s), e) == -1)
 		return err_prefix(e, "%s/%s", c->paths[1 + CG_PIDS], c->name);
 	if (c->v1[CG_CPU] >= 0 && limit_v1_cpu(c->v1[CG_CPU], s, e) == -1)
 		return err_prefix(e, "%s/%s", c->paths[1 + CG_CPU], c->name);
@@ -234,7 +234,7 @@ limit_memory(const struct cgroup *c, struct err *e)
 
 	if (whole == -1)
 		return 0;
-	if (cgroup_limit_memory(c, whole, (c->memory_mb + LIM_INIT_MB) * MIB, e) == -1)
+	if (cgroup_limit_memory(c, whole, (c->memory_mb + LIM_INIT_MB + c->helpers_mb) * MIB, e) == -1)
 		return -1;
 	return cgroup_limit_memory(c, commands, c->memory_mb * MIB, e);
 }
@@ -245,7 +245,7 @@ cgroup_limit(struct cgroup *c, const struct msg_spec *s, struct err *e)
 	c->memory_mb = s->memory_mb;
 	if (limit_memory(c, e) == -1)
 		return err_prefix(e, "%s/%s", c->paths[c->memory >= 0 ? 1 + CG_MEMORY : 0], c->name);
-	if (c->base.v2_limits && limit_v2(c->whole, s, e) == -1)
+	if (c->base.v2_limits && limit_v2(c, c->whole, s, e) == -1)
 		return err_prefix(e, "%s/%s", c->paths[0], c->name);
 	return limit_v1(c, s, e);
 }
@@ -288,6 +288,17 @@ cgroup_reopen(struct cgroup *c, const struct msg_worker_start *w, struct err *e)
 {
 	open_all(c, w, false);
 	return cgroup_slots_reopen(c, e);
+}
+
+/* Not the freezer's: who is frozen with the commands can tell nothing about them. */
+void
+cgroup_open_tasks(const struct cgroup *c, int tasks[CG__COUNT])
+{
+	for (int k = 0; k < CG__COUNT; k++) {
+		int dir = k == CG_MEMORY ? c->memory : k == CG_FREEZER ? -1 : c->v1[k];
+
+		tasks[k] = dir == -1 ? -1 : openat(dir, "tasks", O_WRONLY | O_CLOEXEC);
+	}
 }
 
 /*
@@ -383,7 +394,8 @@ cgroup_population(const struct cgroup *c)
 		n += cgroup_slot_population(c, i);
 	if (!cgroup_has_slots(c) && c->v1[CG_CPU] >= 0)
 		n = cgroup_count_lines(c->v1[CG_CPU], "cgroup.procs");
-	return !cgroup_has_slots(c) && n > 0 ? n - 1 : n; /* init */
+	uint64_t ours = cgroup_has_slots(c) ? 0 : 1 + c->helpers;
+	return n > ours ? n - ours : 0;
 }
 
 void

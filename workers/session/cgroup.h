@@ -67,6 +67,8 @@ struct cgroup {
 	bool                pids_shared; /* refused forks are counted for the session alone (v2 since Linux 6.11) */
 	uint32_t            owner;       /* host uid of root inside */
 	uint64_t            memory_mb;   /* of its commands */
+	uint64_t            helpers;     /* processes of ours beside init */
+	uint64_t            helpers_mb;  /* and their memory */
 	struct cgroup_slot *slots;       /* owned */
 	size_t              nslots;
 };
@@ -80,6 +82,9 @@ int cgroup_limit(struct cgroup *, const struct msg_spec *, struct err *);
 /* Open what another worker made; what is missing stays -1. */
 int cgroup_reopen(struct cgroup *, const struct msg_worker_start *, struct err *);
 
+/* The v1 tasks files of the session, for a helper of ours to write itself into; -1 where there is none. */
+void cgroup_open_tasks(const struct cgroup *, int tasks[CG__COUNT]);
+
 /* In a newborn child: move itself into the v1 cgroups. */
 int cgroup_join(struct cgroup *, struct err *);
 
@@ -89,7 +94,7 @@ void cgroup_hand_on(struct cgroup *);
 /* Limits enforced in the whole of it. */
 struct cgroup_events cgroup_events(const struct cgroup *);
 
-/* Processes in it now, init not counted. */
+/* Processes in it now, init and helpers of ours not counted. */
 uint64_t cgroup_population(const struct cgroup *);
 
 /* SIGKILL to all of it at once, where the kernel can. */

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "disk_proof.h"
 #include "err.h"
 #include "kept.h"
 
@@ -45,9 +46,11 @@ struct disk_mechanism {
 extern const struct disk_mechanism disk_loop, disk_btrfs;
 
 struct disk {
-	struct msg_disk told; /* borrows from the next */
-	struct kept     kept;
-	int             tree; /* owned; until the sandbox's child has it.  -1: a tmpfs, or not ours */
+	struct msg_disk   told; /* borrows from the next */
+	struct kept       kept;
+	struct disk_limit watched;      /* what a watcher keeps, because no kernel does; 0: nothing */
+	bool              watches_host; /* the workspace among it */
+	int               tree;         /* owned; until the sandbox's child has it.  -1: a tmpfs, or not ours */
 };
 
 void disk_init(struct disk *);
@@ -58,8 +61,12 @@ int disk_make(struct disk *, const struct msg_worker_start *, struct err *);
 /* A directory of the host's: its quota, if it has one, by the kernel or to be watched. */
 int disk_host(struct disk *, const struct msg_worker_start *, int workspace, struct err *);
 
-/* Is there a limit that no kernel keeps? */
-bool disk_is_watched(const struct disk *);
+/*
+ * When the above are known, or remembered: what is left to be watched of the quota that was
+ * asked for.  That is the workspace where no kernel keeps it, and the extra mounts that can
+ * be written, of which there are so many.
+ */
+int disk_watch(struct disk *, const struct msg_worker_start *, size_t extra, struct err *);
 
 /* What another worker made, from the state file. */
 int disk_remember(struct disk *, const struct msg_disk *, struct err *);

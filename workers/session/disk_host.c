@@ -17,6 +17,7 @@
 #include "disk_proof.h"
 #include "fd.h"
 #include "log.h"
+#include "mounts.h"
 
 enum { SUBVOLUME_ROOT = 256 }; /* inode number of every subvolume's root directory */
 
@@ -135,8 +136,31 @@ disk_host(struct disk *d, const struct msg_worker_start *s, int workspace, struc
 	return set_limit(d, &told, s, workspace, e);
 }
 
-bool
-disk_is_watched(const struct disk *d)
+/* Remembered from another worker it has been told already. */
+static int
+tell_extra(struct disk *d, size_t extra, struct err *e)
 {
-	return d->told.limit_bytes > 0 && !d->told.hard_bytes;
+	struct buf      quota = { 0 };
+	struct msg_disk told = d->told;
+
+	if (strstr(told.quota, "extra mounts") != NULL)
+		return 0;
+	buf_printf(&quota, "%s; a watcher for what is in %zu writable extra mounts%s", told.quota, extra,
+	    d->watches_host ? " too" : "");
+	buf_append(&quota, "", 1);
+	if (!quota.failed)
+		told.quota = quota.data;
+	int r = disk_remember(d, &told, e);
+	buf_clear(&quota);
+	return r;
+}
+
+int
+disk_watch(struct disk *d, const struct msg_worker_start *s, size_t extra, struct err *e)
+{
+	d->watches_host = !mounts_private(&s->spec) && d->told.limit_bytes > 0 && !d->told.hard_bytes;
+	if (!d->watches_host && extra == 0)
+		return 0;
+	d->watched = (struct disk_limit){ s->spec.workspace_quota_mb * MIB, s->entries };
+	return extra == 0 ? 0 : tell_extra(d, extra, e);
 }

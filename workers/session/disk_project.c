@@ -132,7 +132,7 @@ mark_below(int dir, struct marking *m, struct err *e)
 	if (++m->depth > LIM_SCAN_DEPTH)
 		r = err_set(e, E_BACKEND, "directories too deep to give them a project id");
 	names_open(&names, fd);
-	while (r == 0 && names_next(&names, &n))
+	while (r == 0 && names_next(&names, &n) == 1)
 		r = mark_entry(fd, n.name, m, e);
 	names_close(&names);
 	m->depth--;

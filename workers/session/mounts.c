@@ -67,6 +67,8 @@ mounts_clear(struct mounts *m)
 {
 	mounts_prepared(m);
 	fd_close(&m->workspace);
+	while (m->nextra > 0)
+		fd_close(&m->extra[--m->nextra]);
 }
 
 /* ---- in the worker ------------------------------------------------------------------ */
@@ -160,6 +162,19 @@ is_placed(const struct mounts *m, const char *at)
 	return false;
 }
 
+/* What can be written counts against the quota, if one was asked for. */
+static int
+keep_extra(struct mounts *m, int fd, const struct msg_spec *spec, struct err *e)
+{
+	if (spec->workspace_quota_mb == 0)
+		return 0;
+	int kept = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (kept == -1)
+		return err_sys(e, "keep an extra mount's directory");
+	m->extra[m->nextra++] = kept;
+	return 0;
+}
+
 static int
 add_extra(struct mounts *m, const struct msg_worker_start *s, struct err *e)
 {
@@ -170,8 +185,10 @@ add_extra(struct mounts *m, const struct msg_worker_start *s, struct err *e)
 		struct hostpath_ask     ask = { field, x->host_path, rw, false, false, NULL };
 
 		snprintf(field, sizeof(field), "spec.extra_mounts.%zu.host_path", i);
-		if (x->mode != MOUNT_NONE && !is_placed(m, x->mount_path) &&
-		    entry_add(m, &ask, x->mount_path, s, e) == -1)
+		if (x->mode == MOUNT_NONE || is_placed(m, x->mount_path))
+			continue;
+		if (entry_add(m, &ask, x->mount_path, s, e) == -1 ||
+		    (rw && keep_extra(m, m->v[m->n - 1].fd, &s->spec, e) == -1))
 			return -1;
 	}
 	return 0;
@@ -197,6 +214,25 @@ mounts_prepare(struct mounts *m, const struct msg_worker_start *s, struct err *e
 	return 0;
 }
 
+static int
+reopen_extra(struct mounts *m, const struct msg_worker_start *s, struct err *e)
+{
+	for (size_t i = 0; i < s->spec.extra_mounts.n; i++) {
+		struct hostpath_ask ask = { "spec.extra_mounts", s->spec.extra_mounts.v[i].host_path, true, false,
+			false, NULL };
+		struct hostpath     h;
+
+		if (s->spec.extra_mounts.v[i].mode != MOUNT_RW)
+			continue;
+		if (hostpath_open(&h, &ask, s, e) == -1)
+			return -1;
+		AUTO_FD int fd = h.fd;
+		if (keep_extra(m, fd, &s->spec, e) == -1)
+			return -1;
+	}
+	return 0;
+}
+
 int
 mounts_reopen(struct mounts *m, const struct msg_worker_start *s, struct err *e)
 {
@@ -204,6 +240,8 @@ mounts_reopen(struct mounts *m, const struct msg_worker_start *s, struct err *e)
 		true, &s->spec.roots };
 	struct hostpath     h;
 
+	if (s->spec.workspace_quota_mb > 0 && reopen_extra(m, s, e) == -1)
+		return -1;
 	if (mounts_private(&s->spec))
 		return 0;
 	if (hostpath_open(&h, &ask, s, e) == -1)

@@ -25,9 +25,11 @@ struct mounts {
 	int                 workspace; /* owned; O_PATH of spec.host_path, checked; -1: the workspace is private */
 	struct mount_entry *v; /* owned; parents before what is mounted below them; gone once the child has them */
 	size_t              n;
-	int                 map; /* owned; the id map made last: many mounts have one owner */
-	uid_t               map_uid;
-	gid_t               map_gid;
+	int    extra[LIM_MOUNTS]; /* owned; O_PATH of extra mounts that can be written, when there is a quota */
+	size_t nextra;
+	int    map; /* owned; the id map made last: many mounts have one owner */
+	uid_t  map_uid;
+	gid_t  map_gid;
 };
 
 /* Empty, as before any spec. */
@@ -36,10 +38,10 @@ void mounts_init(struct mounts *);
 /* In the worker: check every path of the spec and make what the child only has to put in its place. */
 int mounts_prepare(struct mounts *, const struct msg_worker_start *, struct err *);
 
-/* The child has been started: only the workspace is kept. */
+/* The child has been started: only the workspace, and what else a quota counts, is kept. */
 void mounts_prepared(struct mounts *);
 
-/* In a worker that takes over: find the workspace's directory again.  A failure is told, and not fatal. */
+/* In a worker that takes over: find the workspace's directory again, and what else a quota counts.  A failure is told, and not fatal. */
 int mounts_reopen(struct mounts *, const struct msg_worker_start *, struct err *);
 
 void mounts_clear(struct mounts *);

@@ -1,6 +1,5 @@
 /*
- * How much is in a directory of the host's: what a session keeps there, in bytes and
- * in entries.
+ * How much a session keeps in directories of the host: bytes and entries.
  *
  * Bytes are those the disk gives: allocated blocks.  The apparent size would blame a
  * sparse file for holes that cost nothing, and would not see what fallocate() keeps
@@ -10,6 +9,10 @@
  *
  * A file is counted once, by its inode: hard links are one file, and so is one that is
  * renamed while we look.
+ *
+ * What is looked at was made by strangers, so all memory is had before the first look,
+ * and whatever cannot be looked at, or is too much to look at, is told as such: the
+ * caller takes it for more than the quota.
  */
 #ifndef SESSION_SCAN_H
 #define SESSION_SCAN_H
@@ -19,20 +22,26 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "err.h"
+
 enum scan_end {
 	SCAN_WHOLE,
 	SCAN_MANY,   /* more than the entries allowed; the rest was not looked at */
 	SCAN_DEEP,   /* directories below directories, more than LIM_SCAN_DEPTH */
+	SCAN_OPEN,   /* more open descriptors and mappings than LIM_SCAN_OPEN */
 	SCAN_BROKEN, /* could not be read; error tells */
 };
 
 struct scan_total {
 	uint64_t      bytes;
 	uint64_t      entries;
+	uint64_t      hidden; /* descriptors waiting in sockets, and processes that could not be looked into */
 	uint64_t      took_us;
 	int           error; /* errno */
 	enum scan_end end;
 };
+
+/* ---- files by name ---- */
 
 struct inode {
 	dev_t dev;
@@ -43,34 +52,67 @@ struct inode {
 struct inodes {
 	struct inode *v; /* owned; a hash table, ino 0 is free */
 	size_t        n, size;
+	uint64_t      seed; /* odd and secret: nobody can choose inodes that meet in one place */
 };
 
 struct scan {
 	struct scan_total total;
 	uint64_t          max_entries;
-	dev_t             dev; /* of the directory */
+	bool              into_mounts; /* what is mounted below a directory is the sandbox's too */
+	dev_t             devs[64];    /* file systems that were met */
+	size_t            ndevs;
 	struct inodes     seen;
+	struct walk      *walk; /* owned */
 };
 
-void scan_begin(struct scan *, uint64_t max_entries);
+/* What a scan takes at most. */
+size_t scan_memory(uint64_t max_entries);
 
-/* All below a directory; by descriptor, across no mount and along no symbolic link. */
-void scan_tree(struct scan *, int dir);
+/* All its memory; -1 and the reason. */
+int  scan_init(struct scan *, uint64_t max_entries, bool into_mounts, struct err *);
+void scan_clear(struct scan *);
+
+void scan_begin(struct scan *);
+
+/* A file, or a directory and all below it; by descriptor and along no symbolic link. */
+void scan_place(struct scan *, int fd);
+
+/* ---- files without a name: scan_open.c ---- */
+
+/* A file that was removed, and which somebody has open or mapped. */
+struct nameless {
+	dev_t    dev;
+	ino_t    ino;
+	uint64_t bytes;
+};
+
+/* Counted when it is on one of the file systems that were met, and was not before. */
+void scan_nameless(struct scan *, const struct nameless *);
+
+struct look {
+	unsigned      most;   /* descriptors and mappings to look at */
+	uint64_t      hidden; /* as in scan_total */
+	enum scan_end end;
+	int           error; /* errno */
+	void (*found)(void *, const struct nameless *);
+	void *arg;
+};
 
 /*
- * Files of that file system that have no name any more but are still open, or mapped,
- * by a process in this /proc.
+ * All of them, of every process in this /proc but the first, which is init.  What is not
+ * the root of a procfs is SCAN_BROKEN, and nothing in it is opened.
  */
-void scan_open_files(struct scan *, int proc);
+void look_at_open_files(struct look *, int proc);
 
-void scan_end(struct scan *);
+/* Is it the root directory of a procfs? */
+bool proc_is_genuine(int proc);
 
-/* ---- for the two above ---- */
+/* ---- for all of them ---- */
 
 struct stat;
 
-/* Count it, unless it was; -1 without memory. */
-int scan_count(struct scan *, const struct stat *);
+/* What the disk gives for it. */
+uint64_t bytes_of(const struct stat *);
 
 /* The next name in a directory, by a buffer of ours: no allocation that a caller could forget. */
 struct names {
@@ -85,7 +127,7 @@ struct name {
 };
 
 void names_open(struct names *, int fd);
-bool names_next(struct names *, struct name *); /* without "." and ".." */
+int  names_next(struct names *, struct name *); /* without "." and ".."; 0 at the end, -1 and errno */
 void names_close(struct names *);
 
 #endif

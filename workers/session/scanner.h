@@ -1,26 +1,47 @@
 /*
- * A process that only measures.  Looking at a hundred thousand files takes a while, and
- * on a disk that hangs for ever; a worker must answer meanwhile.  And it takes rights to
- * look behind every directory's mode that nobody who talks to a sandbox should have.
+ * Two processes that only measure.  Looking at a hundred thousand files takes a while,
+ * and on a disk that hangs for ever; a worker must answer meanwhile.  And it takes rights
+ * to look behind every directory's mode that nobody who talks to a sandbox should have.
  *
- * It knows the workspace and the sandbox's /proc by descriptor, has nothing else open,
- * takes no input but "once more", and ends with its worker.
+ *	box-scan  walks the places, and answers.  It may read directories beneath them, and
+ *	          nothing else: landlock.
+ *	box-look  tells it which files without a name the sandbox's processes have open.
+ *	          Landlock would keep it from looking at any process, so the sandbox's /proc
+ *	          is its root instead.
+ *
+ * Both are of the sandbox's uid, in the session's cgroups, have all the memory they will
+ * ever have, know what they look at by descriptor, make no system call beside a dozen,
+ * take no input but "once more", and end with their worker.
  */
 #ifndef SESSION_SCANNER_H
 #define SESSION_SCANNER_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
+#include "cgroup.h"
 #include "err.h"
 #include "scan.h"
 
+enum { SCANNERS = 2 };
+
 struct scanner {
-	pid_t pid; /* 0 without; ours to reap */
-	int   fd;  /* owned; readable when an answer is there, or it is gone */
+	pid_t pid[SCANNERS]; /* 0 without; ours to reap */
+	int   fd;            /* owned; readable when an answer is there, or it is gone */
 };
 
-/* Before the worker gives its rights up.  Both descriptors are borrowed. */
-int scanner_start(struct scanner *, int workspace, int proc, uint64_t max_entries, struct err *);
+struct scanner_plan {
+	const int           *places; /* borrowed; directories and files to be measured */
+	size_t               nplaces;
+	int                  proc; /* borrowed; the sandbox's /proc */
+	uint64_t             max_entries;
+	uint32_t             uid;     /* to become */
+	bool                 is_root; /* without, it is what it is already */
+	const struct cgroup *cgroup;  /* whose it shall be */
+};
+
+/* Before the worker gives its rights up. */
+int scanner_start(struct scanner *, const struct scanner_plan *, struct err *);
 
 /* One answer comes for each. */
 int scanner_ask(struct scanner *, struct err *);

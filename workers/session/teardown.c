@@ -79,6 +79,7 @@ teardown_start(struct worker *w, uint64_t request)
 	processes_close(w, &why);
 	ev_timer_stop(w->loop, &w->deadline);
 	pause_close(w);
+	watch_close(&w->watch); /* it is in the cgroups */
 	w->state = CLOSING;
 	w->close_id = request;
 	w->close_until = ev_now(w->loop) + LIM_CLOSE_SEC;

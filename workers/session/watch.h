@@ -1,5 +1,5 @@
 /*
- * A quota on a directory of the host's that no kernel keeps: it is measured before and
+ * A quota on directories of the host that no kernel keeps: they are measured before and
  * after each command and while any process of the session lives.
  *
  *	before   too much: the command is refused
@@ -8,6 +8,10 @@
  *	between  too much and growing: a background process writes, and the session ends
  *
  * Files change while they are counted, so too much is believed when it is seen twice.
+ * What cannot be measured, or is too much to be looked at, counts as too much.
+ *
+ * When those who measure have died or do not answer, all commands are killed, and the
+ * worker ends: it has no rights left to start others.  The next worker has.
  */
 #ifndef SESSION_WATCH_H
 #define SESSION_WATCH_H
@@ -19,7 +23,7 @@ struct worker;
 struct watch;
 
 /* Before the worker gives its rights up.  NULL and the reason. */
-struct watch *watch_open(struct worker *, const struct msg_disk *limits, struct err *);
+struct watch *watch_open(struct worker *, struct err *);
 
 /* The worker is ready; commands may be running that another one started. */
 void watch_wake(struct watch *);
