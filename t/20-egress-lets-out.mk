@@ -3,11 +3,11 @@ egress_TESTS := 20-egress-lets-out 20-egress-under-load 20-egress-changes 20-egr
 $(foreach t,$(egress_TESTS),$(eval $(t)_EXTRA := t/lib/egressbox t/lib/egressworld t/lib/egresspeers t/lib/workbox workers/egress/route))
 $(foreach t,$(egress_TESTS),$(eval $(t)_LIBS := $(call libs,libmnl libnftables)))
 
-20-egress-server-name_EXTRA += workers/egress/hello workers/egress/hello_http
-20-egress-server-name_LIBS  += $(call libs,openssl) -lhttp_parser
+20-egress-server-name_EXTRA += workers/egress/hello workers/egress/hello_http workers/egress/requests
+20-egress-server-name_LIBS  += $(call libs,openssl)
 20-egress-refuses_EXTRA     += workers/egress/refusals
 
-fuzz_hello_EXTRA    := workers/egress/hello workers/egress/hello_http
-fuzz_hello_LIBS     := $(call libs,openssl) -lhttp_parser
+fuzz_hello_EXTRA    := workers/egress/hello workers/egress/hello_http workers/egress/requests
+fuzz_hello_LIBS     := $(call libs,openssl)
 fuzz_refusals_EXTRA := workers/egress/refusals
 fuzz_refusals_LIBS  := $(call libs,libmnl)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../../workers/egress/hello.h"
+#include "../../workers/egress/requests.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 
@@ -36,12 +37,56 @@ look(struct hello *h, const uint8_t *p, size_t n, bool over, char *name)
 	char *copy = malloc(n > 0 ? n : 1);
 
 	memcpy(copy, p, n);
-	enum said said = hello_look(h, copy, n, over, name);
+	struct head head;
+	enum said   said = hello_look(h, copy, n, over, &head, name);
+	must(head.bytes <= n);
 	free(copy);
 	if (said == SAID_NAME)
 		must_be_name(name);
 	must(!over || said != SAID_MORE);
 	return said;
+}
+
+/*
+ * Requests, seen in steps and passed in steps of another size: the same bytes pass, for the same names, as when all are
+ * seen and passed at once.
+ */
+static size_t
+follow(const uint8_t *p, size_t n, size_t step, size_t most, uint64_t *names)
+{
+	struct requests r = { .first = true };
+	size_t          at = 0, seen = 0;
+	enum said       said;
+	char            name[LIM_DNS_NAME + 1];
+
+	for (;;) {
+		char *copy = malloc(n + 1);
+		memcpy(copy, p + at, seen - at);
+		size_t pass = at < seen ? requests_look(&r, copy, seen - at, &said, name) : 0;
+		must(pass <= seen - at);
+		if (pass > 0 && said == SAID_NAME)
+			for (const char *c = name; *c != '\0'; c++)
+				*names = *names * 31 + (uint8_t)*c;
+		if (pass > most)
+			pass = most;
+		if (pass > 0)
+			requests_passed(&r, copy, seen - at, pass);
+		free(copy);
+		at += pass;
+		if (pass > 0)
+			continue;
+		if ((at < seen && said != SAID_MORE) || seen == n)
+			return at;
+		seen = n - seen < step ? n : seen + step;
+	}
+}
+
+static void
+must_follow(const uint8_t *p, size_t n, size_t step)
+{
+	uint64_t whole = 0, parts = 0;
+
+	must(follow(p, n, n, n, &whole) == follow(p, n, step, 1 + step / 2, &parts) && whole == parts);
 }
 
 int
@@ -62,5 +107,6 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 	else
 		must(a == SAID_MORE || a == b);
 	look(hello, p + 1, n - 1, true, whole);
+	must_follow(p + 1, n - 1, 1 + p[0] % 64);
 	return 0;
 }

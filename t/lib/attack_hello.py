@@ -54,6 +54,8 @@ REQUESTS = [
     request(GET, *[b"X-%d: %s" % (i, b"y" * 500) for i in range(20)], b"Host: evil.example"),
     request(GET, b"X: " + b"y" * 60000, b"Host: evil.example"),
     request(GET, b"Content-Length: 0", b"X: \xff\xfe", b"Host: evil.example"),
+    b"PROXY TCP4 10.0.0.1 10.0.0.2 1 2\r\n" + request(GET, b"Host: evil.example"),
+    b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0" + request(GET, b"Host: evil.example"),
     b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0" * 9 + request(GET, b"Host: evil.example"),
 ]
 
@@ -75,8 +77,8 @@ def say(data, step=0, wait=0.0):
     s.close()
 
 
-def tls(name, plain=None, step=0):
-    """A handshake by hand, so that its hello can be sent in pieces."""
+def tls(name, before=b"", step=0):
+    """A handshake by hand, so that its hello can be sent in pieces, and behind something else."""
     c = ssl.create_default_context()
     c.check_hostname, c.verify_mode = False, ssl.CERT_NONE
     out, back = ssl.MemoryBIO(), ssl.MemoryBIO()
@@ -88,6 +90,7 @@ def tls(name, plain=None, step=0):
     hello = out.read()
     s = socket.create_connection((AT, 443), 30)
     try:
+        s.sendall(before)
         if step:  # in several records, too
             body = hello[5:]
             for i in range(0, len(body), step):
@@ -111,4 +114,8 @@ tls("EVIL.example")
 tls("evil.example", step=40)
 tls("evil.example", step=1)
 tls("evil.example", step=300)
+tls("evil.example", b"\x15\x03\x01\x00\x02\x01\x00")  # a warning, which servers pass over
+tls("evil.example", b"\x16\x03\x01\x00\x00")
+tls("evil.example", b"\x14\x03\x01\x00\x01\x01")
+tls("evil.example", b"PROXY TCP4 10.0.0.1 10.0.0.2 1 2\r\n")
 print("the end")

@@ -2,8 +2,9 @@
  * A turn: what the sockets have told is passed to the pumps, then each of them gets its go.  The order within a turn
  * is that of TCP: bytes that came before a reset or an end are passed on before it.
  *
- * A flow that must say whom it is for keeps its first bytes in the kernel until it has; what the server says goes to
- * the client at once, because there are servers that speak first.
+ * A flow that must say whom it is for keeps its first bytes in the kernel until it has.  Only a client of TLS or HTTP/1
+ * says that, and it speaks before its server does: what is anything else is cut, and so is a server that speaks first.
+ * Of HTTP every request is looked at (requests.h); of TLS only the hello can be.
  */
 #include "flow.h"
 
@@ -116,9 +117,7 @@ static bool
 said(struct flow *f, enum said what, const char *name)
 {
 	ev_timer_stop(f->home->loop, &f->hello_late);
-	f->look = LOOK_DONE;
-	/* those that are neither TLS nor HTTP have no way to say it */
-	return what == SAID_NOTHING || f->home->ops->said(f->home->arg, f, what, name);
+	return f->home->ops->said(f->home->arg, f, what, name);
 }
 
 /* It has begun to say something, and did not finish in time. */
@@ -129,29 +128,114 @@ on_hello_late(struct ev_loop *loop, ev_timer *w, int revents)
 
 	(void)loop;
 	(void)revents;
-	if (!said(f, SAID_UNCLEAR, ""))
+	if (!said(f, SAID_LATE, ""))
 		over(f, FLOW_DENIED);
+}
+
+static void
+wait_for_more(struct flow *f)
+{
+	f->out.readable = false; /* until more is told */
+	if (!ev_is_active(&f->hello_late))
+		ev_timer_start(f->home->loop, &f->hello_late);
+}
+
+/* Of the requests: the first of these bytes follows the last that passed. */
+static ssize_t
+look_at_requests(void *arg, const char *bytes, size_t n)
+{
+	struct flow *f = arg;
+	char         name[LIM_DNS_NAME + 1];
+	enum said    what;
+	size_t       pass = requests_look(&f->requests, bytes, n, &what, name);
+
+	if (what == SAID_NOTHING || (what == SAID_MORE && f->requests.at == AT_ANSWER))
+		return (ssize_t)pass;
+	if (what == SAID_MORE && f->out.last)
+		what = SAID_UNCLEAR;
+	if (what == SAID_MORE)
+		wait_for_more(f);
+	else if (!said(f, what, what == SAID_NAME ? name : ""))
+		return -1;
+	return (ssize_t)pass;
+}
+
+static void
+requests_were_passed(void *arg, const char *bytes, size_t n, size_t passed)
+{
+	struct flow *f = arg;
+
+	ev_timer_stop(f->home->loop, &f->hello_late);
+	requests_passed(&f->requests, bytes, n, passed);
+}
+
+static const struct gate requests_gate = { .look = look_at_requests, .passed = requests_were_passed };
+
+/* The whole hello is here.  false: it must be cut. */
+static bool
+decide(struct flow *f, enum said what, const struct head *head, const char *name)
+{
+	f->look = LOOK_DONE;
+	if (what == SAID_NAME && head->bytes > 0) {
+		f->requests = (struct requests){ .first = true };
+		f->out.gate = &requests_gate;
+		f->out.arg = f;
+	}
+	return said(f, what, what == SAID_NAME ? name : "");
 }
 
 /* false: it must be cut. */
 static bool
 look(struct flow *f)
 {
-	char    name[LIM_DNS_NAME + 1] = "";
-	ssize_t n = recv(f->client.fd, f->home->buffer, HELLO_MOST, MSG_PEEK);
+	char        name[LIM_DNS_NAME + 1] = "";
+	struct head head;
+	ssize_t     n = recv(f->client.fd, f->home->buffer, HELLO_MOST, MSG_PEEK);
 
 	if (n == -1) {
 		f->out.readable = errno != EAGAIN;
 		return true; /* any other error is the pump's to find */
 	}
-	enum said what = hello_look(f->home->hello, f->home->buffer, (size_t)n, n == 0 || f->out.last, name);
+	enum said what = hello_look(f->home->hello, f->home->buffer, (size_t)n, n == 0 || f->out.last, &head, name);
 	if (what == SAID_MORE && n == HELLO_MOST)
-		what = SAID_UNCLEAR;
-	if (what != SAID_MORE)
-		return said(f, what, what == SAID_NAME ? name : "");
-	f->out.readable = false; /* until more is told */
-	if (!ev_is_active(&f->hello_late))
-		ev_timer_start(f->home->loop, &f->hello_late);
+		what = SAID_LONG;
+	if (what == SAID_MORE)
+		wait_for_more(f);
+	else if (what == SAID_NOTHING)
+		f->look = LOOK_SILENT;
+	else
+		return decide(f, what, &head, name);
+	return true;
+}
+
+/* Before the client has said whom it is for.  false: it must be cut. */
+static bool
+server_is_silent(struct flow *f)
+{
+	char one;
+
+	if ((f->look != LOOK_WAIT && f->look != LOOK_SILENT) || !f->in.readable)
+		return true;
+	return recv(f->server.fd, &one, 1, MSG_PEEK) <= 0 || said(f, SAID_SERVER_FIRST, "");
+}
+
+/* Does the server agree to leave HTTP?  false: that is not known yet. */
+static bool
+hear_answer(struct flow *f)
+{
+	char bytes[32];
+
+	if (f->out.gate == NULL || f->requests.at != AT_ANSWER || f->requests.pass > 0 || !f->in.readable)
+		return true;
+	ssize_t n = recv(f->server.fd, bytes, sizeof(bytes), MSG_PEEK);
+	if (n < 0)
+		return true;
+	if (!requests_answered(&f->requests, bytes, (size_t)n, n == 0 || f->in.last)) {
+		f->in.readable = false;
+		return false;
+	}
+	f->out.readable = true;
+	turn_soon(f->home->turns, &f->turn);
 	return true;
 }
 
@@ -216,12 +300,21 @@ static bool
 pump(struct flow *f)
 {
 	uint64_t    sent = f->out.bytes, received = f->in.bytes;
-	enum pumped out = PUMP_WAITS, in;
+	enum pumped out = PUMP_WAITS, in = PUMP_WAITS;
 
+	if (!server_is_silent(f)) {
+		over(f, FLOW_DENIED);
+		return false;
+	}
 	if (f->look != LOOK_WAIT)
 		out = pump_run(&f->out, f->home->buffer);
-	in = pump_run(&f->in, f->home->buffer);
+	if (hear_answer(f))
+		in = pump_run(&f->in, f->home->buffer);
 	tell_moved(f, sent, received);
+	if (out == PUMP_CUT) {
+		over(f, FLOW_DENIED);
+		return false;
+	}
 	if (is_broken(f, out, in)) {
 		over(f, FLOW_BROKEN);
 		return false;

@@ -12,6 +12,7 @@
 #include "hello.h"
 #include "pump.h"
 #include "reach.h"
+#include "requests.h"
 #include "turns.h"
 
 #define FLOW_CONNECT_SEC 30.0  /* until the other side has answered */
@@ -31,7 +32,7 @@ struct flow_ops {
 	/* So many bytes more. */
 	void (*moved)(void *arg, uint64_t sent, uint64_t received);
 
-	/* What it is for, by its first bytes; name is empty when there is none.  false: cut it. */
+	/* What it is for, by its first bytes and by each request of HTTP; name is empty when there is none.  false: cut it. */
 	bool (*said)(void *arg, struct flow *, enum said, const char *name);
 
 	/* It is over: close it now.  Called once. */
@@ -50,8 +51,9 @@ struct flow_home {
 };
 
 enum flow_look {
-	LOOK_NOT,  /* nobody asked what it is for */
-	LOOK_WAIT, /* nothing goes out before that is known */
+	LOOK_NOT,    /* nobody asked what it is for */
+	LOOK_WAIT,   /* nothing passes, either way, before that is known */
+	LOOK_SILENT, /* the client ended without a byte: nothing but that passes */
 	LOOK_DONE,
 };
 
@@ -67,6 +69,7 @@ struct flow {
 	bool                    small, connecting;
 	bool                    client_error, server_error; /* it was reset, or worse */
 	enum flow_look          look;
+	struct requests         requests;   /* of HTTP; the gate of out when it was allowed for a name */
 	ev_timer                late;       /* runs while it connects */
 	ev_timer                hello_late; /* runs while only a part of its hello is here */
 	uint64_t                since_ms;
@@ -79,7 +82,7 @@ struct flow_plan {
 	struct place       place;
 	const char *const *names;
 	size_t             n_names;
-	bool               look;  /* it was allowed for a name, so it must say that name, if it says one */
+	bool               look;  /* it was allowed for a name, so it must say that name */
 	bool               small; /* its session has many: the kernel shall keep little for this one */
 };
 

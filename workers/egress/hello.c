@@ -1,7 +1,11 @@
 /*
- * OpenSSL reads the ClientHello, as the server at the other end would: it is given the bytes that there are, and calls
- * back when the message is whole, before it decides anything.  There the handshake is left, and nothing of it stays.
- * Each look begins anew, because a flow that waits for the rest of its hello must not cost memory.
+ * The records around a ClientHello are read here, and strictly: nothing but records of a handshake, none of them empty,
+ * the ClientHello first and alone in them.  Alerts, a ChangeCipherSpec or a hello of SSL 2 are skipped or taken by some
+ * servers and not by others, so with one of them nobody knows which hello the server will believe.
+ *
+ * OpenSSL reads the ClientHello itself, as the server at the other end would: it calls back when it has read the
+ * message, before it decides anything.  There the handshake is left, and nothing of it stays.  Each look starts from the
+ * first byte, because a flow that waits for the rest of its hello must not cost memory.
  *
  * The callback gets the extension's bytes as they came.  OpenSSL has refused a hello that has it twice.
  */
@@ -20,7 +24,6 @@ struct hello {
 
 /* Of one look. */
 struct look {
-	bool      called;
 	enum said said;
 	char     *name;
 };
@@ -65,7 +68,6 @@ on_client_hello(SSL *ssl, int *alert, void *arg)
 
 	(void)alert;
 	(void)arg;
-	l->called = true;
 	l->said = SAID_NO_NAME;
 	if (SSL_client_hello_get0_ext(ssl, TLSEXT_TYPE_server_name, &p, &n) == 1)
 		l->said = read_server_name(p, n, l->name);
@@ -133,40 +135,90 @@ handshake(struct hello *h, const char *bytes, size_t n, struct look *l)
 }
 
 static enum said
-look_tls(struct hello *h, const char *bytes, size_t n, char *name)
+read_client_hello(struct hello *h, const char *bytes, size_t n, char *name)
 {
-	struct look l = { .name = name };
+	struct look l = { .said = SAID_UNCLEAR, .name = name };
 	SSL        *ssl = handshake(h, bytes, n, &l);
 
 	if (ssl == NULL)
 		return SAID_UNCLEAR;
-	int r = SSL_accept(ssl);
-	if (!l.called)
-		l.said = SSL_get_error(ssl, r) == SSL_ERROR_WANT_READ ? SAID_MORE : SAID_UNCLEAR;
+	(void)SSL_accept(ssl);
 	SSL_free(ssl);
 	ERR_clear_error();
 	return l.said;
 }
 
-/* A record of a handshake, or a hello in the frame of SSL 2, which servers still take. */
-static bool
-is_tls(const unsigned char *p, size_t n)
+enum { RECORD_HEAD = 5, MESSAGE_HEAD = 4 };
+
+/* The payload of the record at p; 0: not a record of a handshake, or an empty one. */
+static size_t
+record_length(const unsigned char *p)
 {
-	return p[0] == SSL3_RT_HANDSHAKE || (n >= 3 && (p[0] & 0x80) && p[2] == SSL3_MT_CLIENT_HELLO);
+	size_t n = (size_t)(p[3] << 8 | p[4]);
+
+	return p[0] == SSL3_RT_HANDSHAKE && p[1] == SSL3_VERSION_MAJOR && n <= SSL3_RT_MAX_PLAIN_LENGTH ? n : 0;
+}
+
+/* Copies the start of the first message out of its records, as far as it is here. */
+static void
+gather(unsigned char head[MESSAGE_HEAD], size_t have, const unsigned char *from, size_t n)
+{
+	for (size_t i = 0; i < n && have + i < MESSAGE_HEAD; i++)
+		head[have + i] = from[i];
+}
+
+/* SAID_NAME: a whole ClientHello is here, in *length bytes. */
+static enum said
+measure(const unsigned char *p, size_t n, size_t *length)
+{
+	unsigned char head[MESSAGE_HEAD] = { 0 };
+	size_t        have = 0, whole = SIZE_MAX, at = 0;
+
+	while (have < whole) {
+		if (n - at < RECORD_HEAD)
+			return SAID_MORE;
+		size_t payload = record_length(p + at), here = n - at - RECORD_HEAD;
+		if (payload == 0)
+			return SAID_UNCLEAR;
+		here = here < payload ? here : payload;
+		gather(head, have, p + at + RECORD_HEAD, here);
+		have += here;
+		if (have > 0 && head[0] != SSL3_MT_CLIENT_HELLO)
+			return SAID_UNCLEAR;
+		if (have >= MESSAGE_HEAD)
+			whole = MESSAGE_HEAD + ((size_t)head[1] << 16 | (size_t)head[2] << 8 | head[3]);
+		if (whole != SIZE_MAX && whole > HELLO_MOST)
+			return SAID_LONG;
+		if (have > whole)
+			return SAID_UNCLEAR; /* another message follows in the same record */
+		if (here < payload)
+			return have < whole ? SAID_MORE : SAID_UNCLEAR;
+		at += RECORD_HEAD + payload;
+	}
+	*length = at;
+	return SAID_NAME;
+}
+
+static enum said
+look_tls(struct hello *h, const char *bytes, size_t n, char *name)
+{
+	size_t    length;
+	enum said said = measure((const unsigned char *)bytes, n, &length);
+
+	return said == SAID_NAME ? read_client_hello(h, bytes, length, name) : said;
 }
 
 enum said
-hello_look(struct hello *h, const char *bytes, size_t n, bool over, char name[LIM_DNS_NAME + 1])
+hello_look(struct hello *h, const char *bytes, size_t n, bool over, struct head *head, char name[LIM_DNS_NAME + 1])
 {
 	enum said said = SAID_MORE;
 
-	if (n > 0 && is_tls((const unsigned char *)bytes, n))
+	*head = (struct head){ 0 };
+	if (n == 0)
+		return over ? SAID_NOTHING : SAID_MORE;
+	if (bytes[0] == SSL3_RT_HANDSHAKE)
 		said = look_tls(h, bytes, n, name);
-	else if (n >= 3 || (n > 0 && !((unsigned char)bytes[0] & 0x80)))
-		said = hello_http(bytes, n, over, name);
-	else if (n > 0 && over)
-		said = SAID_NOTHING;
-	if (said == SAID_MORE && over)
-		said = n == 0 ? SAID_NOTHING : SAID_UNCLEAR;
-	return said;
+	else
+		said = hello_http(bytes, n, head, name);
+	return said == SAID_MORE && over ? SAID_UNCLEAR : said;
 }

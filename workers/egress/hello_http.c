@@ -1,228 +1,240 @@
 /*
- * Is it a request, and for whom?  What begins as a method could, with any token, is waited for until its line is whole;
- * a line that speaks of HTTP makes it a request, of which http-parser then has the word.  Everything else passes as soon
- * as it can be told apart, because its client may wait for an answer to it.
+ * The head of one request of HTTP/1, read as strictly as RFC 9112 lets a server be.  Whatever two servers might read in
+ * two ways is not understood: empty lines before the request, a bare CR or LF, a line that goes on in the next, a space
+ * around the name of a field, two hosts, a host in the target that differs from the header's, a body with two lengths.
  *
- * Of what servers might read in two ways nothing passes: two hosts, a host in the target that is not the host of the
- * header, a method that http-parser does not know.
+ *	METHOD target HTTP/1.0|1.1 CRLF  *(name ":" value CRLF)  CRLF
+ *
+ * CONNECT is not taken: behind a proxy nobody sees where the connection goes.
  */
 #include <ctype.h>
-#include <http_parser.h>
 #include <string.h>
 #include <strings.h>
 
 #include "hello.h"
 
-enum { STOP = 1 };
+enum { METHOD_MOST = 32, LENGTH_DIGITS = 18 };
+
+struct text {
+	const char *p;
+	size_t      n;
+};
 
 struct request {
-	bool        in_host;   /* the header that is being read is that */
-	bool        in_value;  /* and of it the value */
-	bool        unclear;   /* two of them, or too long */
-	bool        done;      /* all headers are here */
-	size_t      hosts;     /* headers of that name */
-	char        field[8];  /* of the header's name, what is needed to know it */
-	size_t      field_len; /* may be longer than what is kept */
-	const char *url;       /* the target */
-	size_t      url_len;
-	char        host[LIM_DNS_NAME + 16]; /* with a port */
-	size_t      host_len;
+	struct text  target, host;
+	bool         is_11;
+	unsigned     hosts, lengths, encodings;
+	struct head *head;
 };
 
-static int
-on_url(http_parser *p, const char *at, size_t n)
-{
-	struct request *r = p->data;
+/* ---- text ----------------------------------------------------------------------------- */
 
-	if (r->url == NULL)
-		r->url = at;
-	if (at != r->url + r->url_len)
-		return STOP;
-	r->url_len += n;
-	return 0;
-}
-
-static int
-on_field(http_parser *p, const char *at, size_t n)
-{
-	struct request *r = p->data;
-
-	if (r->in_value)
-		r->field_len = 0;
-	r->in_value = false;
-	for (size_t i = 0; i < n; i++, r->field_len++)
-		if (r->field_len < sizeof(r->field))
-			r->field[r->field_len] = at[i];
-	return 0;
-}
-
-/* Debian's http-parser takes spaces in a header's name, and so might a server: "Host : other". */
 static bool
-is_host(const struct request *r)
+is(const struct text *t, const char *word)
 {
-	return r->field_len >= 4 && strncasecmp(r->field, "host", 4) == 0 && (r->field_len == 4 || r->field[4] == ' ');
-}
-
-static int
-on_value(http_parser *p, const char *at, size_t n)
-{
-	struct request *r = p->data;
-
-	if (!r->in_value) {
-		r->in_value = true;
-		r->in_host = is_host(r);
-		r->hosts += r->in_host;
-	}
-	if (!r->in_host)
-		return 0;
-	if (n > sizeof(r->host) - r->host_len) {
-		r->unclear = true;
-		return STOP;
-	}
-	memcpy(r->host + r->host_len, at, n);
-	r->host_len += n;
-	return 0;
-}
-
-static int
-on_headers(http_parser *p)
-{
-	struct request *r = p->data;
-
-	r->done = true;
-	return STOP; /* what follows is nobody's business */
-}
-
-static const http_parser_settings settings = {
-	.on_url = on_url,
-	.on_header_field = on_field,
-	.on_header_value = on_value,
-	.on_headers_complete = on_headers,
-};
-
-/* "name", "name:80", with spaces behind it. */
-static bool
-name_of_host(const char *text, size_t n, char name[LIM_DNS_NAME + 1])
-{
-	while (n > 0 && (text[n - 1] == ' ' || text[n - 1] == '\t'))
-		n--;
-	const char *colon = memchr(text, ':', n);
-	for (const char *p = colon; p != NULL && ++p < text + n;)
-		if (!isdigit((unsigned char)*p))
-			return false;
-	return hello_name(text, colon != NULL ? (size_t)(colon - text) : n, name);
-}
-
-/* A target that names a host must name the same. */
-static bool
-target_agrees(const struct request *r, bool connect, const char *name)
-{
-	struct http_parser_url u;
-	char                   other[LIM_DNS_NAME + 1];
-
-	http_parser_url_init(&u);
-	if (r->url_len > 0 && (r->url[0] == '/' || (r->url[0] == '*' && r->url_len == 1)))
-		return true;
-	if (http_parser_parse_url(r->url, r->url_len, connect, &u) != 0 || !(u.field_set & (1 << UF_HOST)))
-		return false;
-	return hello_name(r->url + u.field_data[UF_HOST].off, u.field_data[UF_HOST].len, other) &&
-	       strcmp(other, name) == 0;
-}
-
-/* A line that goes on in the next: some join the two, and some do not. */
-static bool
-has_fold(const char *bytes, size_t n)
-{
-	for (size_t i = 0; i + 1 < n; i++)
-		if (bytes[i] == '\n' && (bytes[i + 1] == ' ' || bytes[i + 1] == '\t'))
-			return true;
-	return false;
-}
-
-static enum said
-read_request(const char *bytes, size_t n, char *name)
-{
-	struct request r = { 0 };
-	http_parser    p;
-
-	http_parser_init(&p, HTTP_REQUEST);
-	p.data = &r;
-	size_t read = http_parser_execute(&p, &settings, bytes, n);
-	if (!r.done && !r.unclear && HTTP_PARSER_ERRNO(&p) == HPE_OK)
-		return SAID_MORE;
-	if (!r.done || r.unclear || r.hosts > 1 || has_fold(bytes, read))
-		return SAID_UNCLEAR;
-	if (r.hosts == 0)
-		return SAID_NO_NAME;
-	if (!name_of_host(r.host, r.host_len, name) || !target_agrees(&r, p.method == HTTP_CONNECT, name))
-		return SAID_UNCLEAR;
-	return SAID_NAME;
+	return t->n == strlen(word) && strncasecmp(t->p, word, t->n) == 0;
 }
 
 static bool
-speaks_of_http(const char *line, size_t n)
+is_method(char c)
 {
-	for (size_t i = 0; i + 5 <= n; i++)
-		if (strncasecmp(line + i, "HTTP/", 5) == 0)
-			return true;
-	return false;
+	return (c >= 'A' && c <= 'Z') || c == '-' || c == '_';
 }
 
-/* Of a method, as RFC 9110 has it: any token, and some servers serve every one. */
+/* Of a field's name. */
 static bool
 is_token(char c)
 {
 	return isalnum((unsigned char)c) || (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL);
 }
 
-/* Where the line begins: servers pass over empty ones before it. */
+/* Of a field's value; bytes of other alphabets are let through. */
+static bool
+is_value(char c)
+{
+	return c == '\t' || ((unsigned char)c >= ' ' && c != 0x7f);
+}
+
+static bool
+is_target(char c)
+{
+	return (unsigned char)c > ' ' && c != 0x7f;
+}
+
 static size_t
-line_start(const char *bytes, size_t n)
+span(const struct text *t, bool (*is_one)(char))
 {
 	size_t i = 0;
 
-	while (i < n && strchr("\r\n\t ", bytes[i]) != NULL && bytes[i] != '\0')
+	while (i < t->n && is_one(t->p[i]))
 		i++;
 	return i;
 }
 
-/* A byte that is in no line of text; git's own protocol has one before a line could end. */
-static bool
-is_binary(const char *bytes, size_t n)
+static struct text
+trimmed(struct text t)
 {
-	for (size_t i = 0; i < n; i++)
-		if ((unsigned char)bytes[i] < ' ' && bytes[i] != '\t' && bytes[i] != '\r')
-			return true;
-	return false;
+	for (; t.n > 0 && (t.p[0] == ' ' || t.p[0] == '\t'); t.n--)
+		t.p++;
+	while (t.n > 0 && (t.p[t.n - 1] == ' ' || t.p[t.n - 1] == '\t'))
+		t.n--;
+	return t;
 }
 
-static bool
-is_word(const char *bytes, size_t n)
+/* ---- the first line ---------------------------------------------------------------------- */
+
+/* Takes one part of the line and the space behind it; *left is what follows.  SAID_NAME: it is there. */
+static enum said
+take_part(struct text *left, bool (*is_one)(char), size_t most, struct text *part)
 {
-	for (size_t i = 0; i < n; i++)
-		if (!isalpha((unsigned char)bytes[i]) && bytes[i] != '-' && bytes[i] != '_')
+	size_t n = span(left, is_one);
+
+	*part = (struct text){ left->p, n };
+	if (n > most)
+		return SAID_OTHER;
+	if (n == left->n)
+		return SAID_MORE;
+	if (n == 0 || left->p[n] != ' ')
+		return SAID_OTHER;
+	*left = (struct text){ left->p + n + 1, left->n - n - 1 };
+	return SAID_NAME;
+}
+
+/* "HTTP/1.0" or "HTTP/1.1" and the end of the line. */
+static enum said
+take_version(struct text *left, bool *is_11)
+{
+	static const char v10[] = "HTTP/1.0\r\n", v11[] = "HTTP/1.1\r\n";
+	size_t            whole = sizeof(v10) - 1, n = left->n < whole ? left->n : whole;
+
+	*is_11 = memcmp(left->p, v11, n) == 0;
+	if (!*is_11 && memcmp(left->p, v10, n) != 0)
+		return SAID_OTHER;
+	if (n < whole)
+		return SAID_MORE;
+	*left = (struct text){ left->p + n, left->n - n };
+	return SAID_NAME;
+}
+
+static enum said
+take_line(struct text *left, struct request *r)
+{
+	struct text method;
+	enum said   said = take_part(left, is_method, METHOD_MOST, &method);
+
+	if (said == SAID_NAME)
+		said = take_part(left, is_target, HELLO_MOST, &r->target);
+	if (said == SAID_NAME)
+		said = take_version(left, &r->is_11);
+	return said == SAID_NAME && is(&method, "CONNECT") ? SAID_UNCLEAR : said;
+}
+
+/* ---- fields ------------------------------------------------------------------------------ */
+
+static bool
+take_length(struct head *h, const struct text *value)
+{
+	if (value->n == 0 || value->n > LENGTH_DIGITS)
+		return false;
+	for (size_t i = 0; i < value->n; i++) {
+		if (!isdigit((unsigned char)value->p[i]))
 			return false;
+		h->body = 10 * h->body + (uint64_t)(value->p[i] - '0');
+	}
 	return true;
 }
 
-enum said
-hello_http(const char *bytes, size_t n, bool over, char name[LIM_DNS_NAME + 1])
+/* false: it cannot be understood. */
+static bool
+take_field(struct request *r, const struct text *name, const struct text *value)
 {
-	enum said   rest = over ? SAID_NOTHING : SAID_MORE; /* without a whole line it is no request */
-	size_t      start = line_start(bytes, n), method = start;
-	const char *end = memchr(bytes + start, '\n', n - start);
+	if (is(name, "Host")) {
+		r->host = *value;
+		return r->hosts++ == 0;
+	}
+	if (is(name, "Content-Length"))
+		return r->lengths++ == 0 && take_length(r->head, value);
+	if (is(name, "Transfer-Encoding")) {
+		r->head->chunked = true;
+		return r->encodings++ == 0 && r->is_11 && is(value, "chunked");
+	}
+	if (is(name, "Upgrade"))
+		r->head->websocket = is(value, "websocket");
+	return true;
+}
 
-	while (method < n && is_token(bytes[method]))
-		method++;
-	if (method == n)
-		return rest;
-	if (method == start || (bytes[method] != ' ' && bytes[method] != '\t'))
-		return SAID_NOTHING;
-	if (end == NULL && is_binary(bytes + method, n - method) && !is_word(bytes + start, method - start))
-		return SAID_NOTHING;
-	if (end == NULL)
-		return rest;
-	if (!speaks_of_http(bytes + start, (size_t)(end - bytes) - start))
-		return SAID_NOTHING;
-	return read_request(bytes, n, name);
+/* SAID_NAME: that was the empty line. */
+static enum said
+take_fields(struct text *left, struct request *r)
+{
+	for (;;) {
+		size_t      n = span(left, is_value);
+		struct text line = { left->p, n }, name, value;
+
+		if (n == left->n || (left->p[n] == '\r' && n + 1 == left->n))
+			return SAID_MORE;
+		if (left->p[n] != '\r' || left->p[n + 1] != '\n')
+			return SAID_UNCLEAR;
+		*left = (struct text){ left->p + n + 2, left->n - n - 2 };
+		if (n == 0)
+			return SAID_NAME;
+		name = (struct text){ line.p, span(&line, is_token) };
+		if (name.n == 0 || name.n == n || line.p[name.n] != ':')
+			return SAID_UNCLEAR;
+		value = trimmed((struct text){ line.p + name.n + 1, n - name.n - 1 });
+		if (!take_field(r, &name, &value))
+			return SAID_UNCLEAR;
+	}
+}
+
+/* ---- whom it is for ------------------------------------------------------------------------- */
+
+/* "name", "name:80". */
+static bool
+name_of(const struct text *t, char name[LIM_DNS_NAME + 1])
+{
+	const char *colon = memchr(t->p, ':', t->n);
+
+	for (const char *p = colon; p != NULL && ++p < t->p + t->n;)
+		if (!isdigit((unsigned char)*p))
+			return false;
+	return hello_name(t->p, colon != NULL ? (size_t)(colon - t->p) : t->n, name);
+}
+
+/* A target that names a host must name the same. */
+static bool
+target_agrees(const struct text *t, const char *name)
+{
+	static const char scheme[] = "http://";
+	size_t            n = sizeof(scheme) - 1;
+	char              other[LIM_DNS_NAME + 1];
+
+	if (t->p[0] == '/' || is(t, "*"))
+		return true;
+	if (t->n <= n || strncasecmp(t->p, scheme, n) != 0)
+		return false;
+	struct text host = { t->p + n, 0 };
+	while (n + host.n < t->n && strchr("/?#", host.p[host.n]) == NULL)
+		host.n++;
+	return name_of(&host, other) && strcmp(other, name) == 0;
+}
+
+enum said
+hello_http(const char *bytes, size_t n, struct head *head, char name[LIM_DNS_NAME + 1])
+{
+	struct request r = { .head = head };
+	struct text    left = { bytes, n };
+	enum said      said = take_line(&left, &r);
+
+	*head = (struct head){ 0 };
+	if (said == SAID_NAME)
+		said = take_fields(&left, &r);
+	if (said != SAID_NAME)
+		return said;
+	head->bytes = n - left.n;
+	if (r.lengths > 0 && r.encodings > 0)
+		return SAID_UNCLEAR;
+	if (r.hosts == 0)
+		return SAID_NO_NAME;
+	return name_of(&r.host, name) && target_agrees(&r.target, name) ? SAID_NAME : SAID_UNCLEAR;
 }

@@ -79,21 +79,47 @@ learn(struct pump *p, size_t seen, size_t sent)
 	p->reach = (uint32_t)(reach < REACH_LEAST ? REACH_LEAST : reach > PUMP_BUFFER ? PUMP_BUFFER : reach);
 }
 
+static size_t
+window(const struct pump *p)
+{
+	return p->gate != NULL && p->reach < GATE_LEAST ? GATE_LEAST : p->reach;
+}
+
+/* *n: how many of them may pass.  PUMP_WAITS: none of them. */
+static enum pumped
+ask_gate(struct pump *p, const char *buffer, size_t *n)
+{
+	ssize_t pass = p->gate->look(p->arg, buffer, *n);
+
+	if (pass < 0)
+		return PUMP_CUT;
+	*n = (size_t)pass;
+	p->readable = pass > 0;
+	return pass > 0 ? PUMP_AGAIN : PUMP_WAITS;
+}
+
 /* PUMP_AGAIN: there may be more. */
 static enum pumped
 move(struct pump *p, char *buffer)
 {
-	ssize_t seen = recv(p->from, buffer, p->reach, MSG_PEEK);
+	ssize_t seen = recv(p->from, buffer, window(p), MSG_PEEK);
 
 	if (seen == 0)
 		return pass_end(p);
 	if (seen == -1)
 		return not_now(&p->readable);
-	ssize_t sent = send(p->to, buffer, (size_t)seen, MSG_NOSIGNAL);
+	size_t      pass = (size_t)seen;
+	enum pumped gate = p->gate != NULL ? ask_gate(p, buffer, &pass) : PUMP_AGAIN;
+	if (gate != PUMP_AGAIN)
+		return gate;
+	ssize_t sent = send(p->to, buffer, pass, MSG_NOSIGNAL);
 	if (sent == -1)
 		return not_now(&p->writable);
 	p->bytes += (uint64_t)sent;
-	learn(p, (size_t)seen, (size_t)sent);
+	if (p->gate != NULL)
+		p->gate->passed(p->arg, buffer, (size_t)seen, (size_t)sent);
+	if (pass == (size_t)seen || (size_t)sent < pass)
+		learn(p, pass, (size_t)sent);
 	return drop(p->from, buffer, (size_t)sent) == 0 ? PUMP_AGAIN : PUMP_FAILED;
 }
 

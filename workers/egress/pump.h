@@ -5,10 +5,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum {
 	PUMP_BUFFER = 256 * 1024, /* of all pumps together: they use it one after the other */
 	PUMP_TURN = 256 * 1024,   /* bytes in one go, so that others get theirs */
+	GATE_LEAST = 32 * 1024,   /* bytes that a gate gets to see, if there are so many */
+};
+
+/* Decides about bytes before they pass. */
+struct gate {
+	/* How many of these may pass now; 0: none before more has come; -1: cut the connection. */
+	ssize_t (*look)(void *arg, const char *bytes, size_t n);
+
+	/* So many of them were passed. */
+	void (*passed)(void *arg, const char *bytes, size_t n, size_t passed);
 };
 
 struct pump {
@@ -19,12 +30,16 @@ struct pump {
 	bool     ended; /* the end was passed on */
 	uint32_t reach; /* bytes that are worth looking at */
 	uint64_t bytes; /* that it has moved */
+
+	const struct gate *gate; /* NULL: everything passes */
+	void              *arg;  /* of the gate */
 };
 
 enum pumped {
 	PUMP_WAITS, /* for one of its sockets, or it has ended */
 	PUMP_AGAIN, /* it had its turn, and could go on */
 	PUMP_FAILED,
+	PUMP_CUT, /* by its gate */
 };
 
 void pump_init(struct pump *, int from, int to);

@@ -73,6 +73,16 @@ on_moved(void *arg, uint64_t sent, uint64_t received)
 	tenant_changed(t);
 }
 
+/* Of a connection that was allowed for a name, and does not say it. */
+static const char *const why_not[] = {
+	[SAID_OTHER] = "is neither TLS nor HTTP/1, which alone say a name; allow its address",
+	[SAID_NO_NAME] = "says none",
+	[SAID_UNCLEAR] = "cannot be understood",
+	[SAID_LONG] = "says too much before it says one",
+	[SAID_LATE] = "does not finish saying one",
+	[SAID_SERVER_FIRST] = "lets the server speak first, which says no name; allow its address",
+};
+
 static void
 say_why(char rule[LIM_NET_RULE + 1], enum said said, const char *name)
 {
@@ -80,8 +90,8 @@ say_why(char rule[LIM_NET_RULE + 1], enum said said, const char *name)
 		snprintf(
 		    rule, LIM_NET_RULE + 1, "deny %s: the connection says another name than it was allowed for", name);
 	else
-		snprintf(rule, LIM_NET_RULE + 1, "deny all: allowed for a name only, and the connection %s",
-		    said == SAID_NO_NAME ? "says none" : "cannot be understood");
+		snprintf(
+		    rule, LIM_NET_RULE + 1, "deny all: allowed for a name only, and the connection %s", why_not[said]);
 }
 
 /* Allowed for a name, it counts only for the name that it says itself. */
