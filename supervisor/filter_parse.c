@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "bounds.h"
 #include "log.h"
@@ -40,6 +41,7 @@ static const struct name errnos[] = {
 	NAME(ENOSYS),
 	NAME(ENOTTY),
 	NAME(EOPNOTSUPP),
+	NAME(ENOPROTOOPT),
 	NAME(EAFNOSUPPORT),
 	NAME(EPROTONOSUPPORT),
 	NAME(ESOCKTNOSUPPORT),
@@ -80,7 +82,15 @@ static const struct name constants[] = {
 	NAME(PER_LINUX32),
 	NAME(UNAME26),
 	NAME(ADDR_NO_RANDOMIZE),
+	NAME(SOL_SOCKET),
+	NAME(SO_ATTACH_FILTER),
+	NAME(SO_ATTACH_BPF),
+	NAME(SO_ATTACH_REUSEPORT_CBPF),
+	NAME(SO_ATTACH_REUSEPORT_EBPF),
+	NAME(PR_SET_SECCOMP),
 	NAME(PR_SCHED_CORE),
+	{ "PR_SET_VMA", 0x53564d41 },
+	{ "PR_SET_PTRACER", 0x59616d61 },
 	NAME(PRIO_USER),
 	NAME(IOPRIO_WHO_USER),
 	NAME(RLIMIT_CORE),
@@ -289,8 +299,8 @@ parse_call(struct filter_rule *r, char *word, struct err *e)
 	int known = seccomp_syscall_resolve_name(word);
 	if (equals != NULL && parse_number(r, equals + 1, known, e) == -1)
 		return -1;
-	if (strcmp(word, "clone3") == 0)
-		return err_set(e, E_INVALID, "clone3 is box-init's: it needs it, and refuses it to every command");
+	if (strcmp(word, "clone3") == 0 || strcmp(word, "seccomp") == 0 || r->number == SYS_clone3)
+		return err_set(e, E_INVALID, "%s is box-init's: it needs it, and refuses it to every command", word);
 	if (known != __NR_SCMP_ERROR || r->number != -1)
 		return 1;
 	if (may_be_unknown)
@@ -302,13 +312,24 @@ parse_call(struct filter_rule *r, char *word, struct err *e)
 
 /* ---- a line ------------------------------------------------------------------- */
 
+static bool
+is_decided(const struct filter_policy *p, const char *call)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->rules[i].ntests == 0 && strcmp(p->rules[i].call, call) == 0)
+			return true;
+	return false;
+}
+
+/* A list of allowed calls may name one that was refused above it: whoever adds rules need not take the list apart. */
 static int
 add_rule(struct filter_policy *p, const struct filter_rule *r, struct err *e)
 {
-	for (size_t i = 0; i < p->n; i++)
-		if (p->rules[i].ntests == 0 && strcmp(p->rules[i].call, r->call) == 0)
-			return err_set(
-			    e, E_INVALID, "%s is decided by a line above: this one is never reached", r->call);
+	if (is_decided(p, r->call)) {
+		if (r->action == SECCOMP_RET_ALLOW && r->ntests == 0)
+			return 0;
+		return err_set(e, E_INVALID, "%s is decided by a line above: this one is never reached", r->call);
+	}
 	if (p->n == LIM_FILTER_RULES)
 		return err_set(e, E_INVALID, "more than %d rules", LIM_FILTER_RULES);
 	struct filter_rule *v = reallocarray(p->rules, p->n + 1, sizeof(*v));
@@ -319,25 +340,59 @@ add_rule(struct filter_policy *p, const struct filter_rule *r, struct err *e)
 	return 0;
 }
 
-static int
-parse_action(uint32_t *out, struct words *w, struct err *e)
+static const struct action {
+	const char *name;
+	uint32_t    value; /* as a filter returns it */
+	bool        has_errno;
+	bool        is_default; /* fit for calls that nobody named */
+} actions[] = {
+	{ "allow", SECCOMP_RET_ALLOW, false, true }, { "deny", SECCOMP_RET_ERRNO, true, true },
+	{ "ignore", SECCOMP_RET_ERRNO | 0, false, false }, /* does nothing and says 0 */
+};
+
+static const struct action *
+action_find(const char *name)
 {
-	if (strcmp(w->now, "allow") == 0) {
-		*out = SECCOMP_RET_ALLOW;
-	} else if (strcmp(w->now, "ignore") == 0) {
-		*out = SECCOMP_RET_ERRNO | 0; /* does nothing and says 0 */
-	} else if (strcmp(w->now, "deny") == 0) {
-		const struct name *code = next(w) == NULL ? NULL : name_find(errnos, COUNT(errnos), w->now);
-		if (code == NULL)
-			return err_set(e, E_INVALID, "deny: '%s' should be an error such as EPERM or ENOSYS",
-			    w->now == NULL ? "" : shown(w->now));
-		*out = SECCOMP_RET_ERRNO | code->value;
-	} else
-		return err_set(e, E_INVALID, "'%s' should be allow, deny or ignore", shown(w->now));
+	for (size_t i = 0; i < COUNT(actions); i++)
+		if (strcmp(actions[i].name, name) == 0)
+			return &actions[i];
+	return NULL;
+}
+
+static int
+parse_action(const struct action *a, uint32_t *out, struct words *w, struct err *e)
+{
+	*out = a->value;
+	if (!a->has_errno)
+		return 0;
+	const struct name *code = next(w) == NULL ? NULL : name_find(errnos, COUNT(errnos), w->now);
+	if (code == NULL)
+		return err_set(e, E_INVALID, "%s: '%s' should be an error such as EPERM or ENOSYS", a->name,
+		    w->now == NULL ? "" : shown(w->now));
+	*out |= code->value;
 	return 0;
 }
 
-/* ACTION CALL... [if TEST [and TEST]...] */
+/* default ACTION */
+static int
+parse_default(struct filter_policy *p, struct words *w, struct err *e)
+{
+	const struct action *a = next(w) == NULL ? NULL : action_find(w->now);
+
+	if (p->has_default)
+		return err_set(e, E_INVALID, "a second default line");
+	if (a == NULL || !a->is_default)
+		return err_set(e, E_INVALID, "default: '%s' should be allow, or deny with an error",
+		    w->now == NULL ? "" : shown(w->now));
+	if (parse_action(a, &p->otherwise, w, e) == -1)
+		return -1;
+	if (next(w) != NULL)
+		return err_set(e, E_INVALID, "'%s' should be the end of the line", shown(w->now));
+	p->has_default = true;
+	return 0;
+}
+
+/* ACTION CALL... [if TEST [and TEST]...], or the default */
 static int
 parse_line(struct filter_policy *p, char *line, struct err *e)
 {
@@ -348,7 +403,12 @@ parse_line(struct filter_policy *p, char *line, struct err *e)
 		return -1;
 	if (w.now == NULL)
 		return 0;
-	if (parse_action(&r.action, &w, e) == -1)
+	if (strcmp(w.now, "default") == 0)
+		return parse_default(p, &w, e);
+	const struct action *a = action_find(w.now);
+	if (a == NULL)
+		return err_set(e, E_INVALID, "'%s' should be allow, deny, ignore or default", shown(w.now));
+	if (parse_action(a, &r.action, &w, e) == -1)
 		return -1;
 	char **call = w.at + 1;
 	while (next(&w) != NULL && strcmp(w.now, "if") != 0)
@@ -379,6 +439,11 @@ filter_parse(struct filter_policy *p, FILE *f, const char *name, struct err *e)
 	}
 	if (r == 0 && ferror(f))
 		r = err_sys(e, "read %s", name);
+	else if (r == 0 && !p->has_default) /* a file for an older boxd, which allowed what no line named */
+		r = err_set(e, E_INVALID,
+		    "%s: no default line: 'default deny ENOSYS' when the file lists what is allowed, "
+		    "'default allow' when it lists what is refused",
+		    name);
 	free(line);
 	if (r == -1)
 		filter_policy_clear(p);

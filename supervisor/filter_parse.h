@@ -39,8 +39,10 @@ struct filter_rule {
 };
 
 struct filter_policy {
-	struct filter_rule *rules; /* owned; the first that fits a call decides, and without one it is allowed */
+	struct filter_rule *rules; /* owned; the first that fits a call decides */
 	size_t              n;
+	uint32_t            otherwise; /* the action for a call that none fits */
+	bool                has_default;
 };
 
 /* -1: the text is "name:line: what is wrong", and nothing is to be cleared. */

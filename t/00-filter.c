@@ -65,9 +65,15 @@ number_of(uint32_t abi, const char *name)
 {
 	int nr = seccomp_syscall_resolve_name_arch(abi, name);
 
-	if (nr == -101)
-		return 359; /* i386's socket */
-	return nr == -108 ? 360 : nr;
+	switch (nr) { /* i386 has these by socketcall as well, and libseccomp then has a number of its own */
+	case -101:
+		return 359; /* socket */
+	case -108:
+		return 360; /* socketpair */
+	case -114:
+		return 366; /* setsockopt */
+	}
+	return nr;
 }
 
 /* ---- the language ------------------------------------------------------------------- */
@@ -82,7 +88,7 @@ refuses(const char *text, const char *message)
 static void
 refuses_what_is_wrong(void)
 {
-	refuses("drop mount", "file:1: 'drop' should be allow, deny or ignore");
+	refuses("drop mount", "file:1: 'drop' should be allow, deny, ignore or default");
 	refuses("\n# x\ndeny EPERM", "file:3: no system call is named");
 	refuses("deny", "file:1: deny: '' should be an error such as EPERM or ENOSYS");
 	refuses("deny EFUN mount", "file:1: deny: 'EFUN' should be an error such as EPERM or ENOSYS");
@@ -95,6 +101,19 @@ refuses_what_is_wrong(void)
 	refuses("deny EPERM nosuch=", "file:1: nosuch=: only numbers from 424 on are the same in every ABI");
 	refuses("deny EPERM openat2=438", "file:1: openat2 is number 437, not 438");
 	refuses("deny ENOSYS clone3", "file:1: clone3 is box-init's: it needs it, and refuses it to every command");
+	refuses("allow seccomp", "file:1: seccomp is box-init's: it needs it, and refuses it to every command");
+	refuses("deny EPERM other=435", "file:1: other is box-init's: it needs it, and refuses it to every command");
+	refuses("default", "file:1: default: '' should be allow, or deny with an error");
+	refuses("default ignore", "file:1: default: 'ignore' should be allow, or deny with an error");
+	refuses("default EPERM", "file:1: default: 'EPERM' should be allow, or deny with an error");
+	refuses("default deny", "file:1: deny: '' should be an error such as EPERM or ENOSYS");
+	refuses("default allow mount", "file:1: 'mount' should be the end of the line");
+	refuses("default allow\ndefault deny EPERM", "file:2: a second default line");
+	refuses("",
+	    "file: no default line: 'default deny ENOSYS' when the file lists what is allowed, 'default allow' when "
+	    "it lists what is refused");
+	refuses("deny EPERM mount", "file: no default line: 'default deny ENOSYS' when the file lists what is allowed, "
+				    "'default allow' when it lists what is refused");
 	refuses("deny EPERM mount if", "file:1: '' should be arg0 to arg5, or ptr0 to ptr5");
 	refuses("deny EPERM mount if arg6 == 1", "file:1: 'arg6' should be arg0 to arg5, or ptr0 to ptr5");
 	refuses("deny EPERM mount if arg0 = 1", "file:1: '=' should be one of == != > >= < <= &");
@@ -108,6 +127,7 @@ refuses_what_is_wrong(void)
 	refuses("deny EPERM mount if arg0 & 1 or arg1 & 1", "file:1: 'or' should be 'and', or the end of the line");
 	refuses("deny EPERM mount if ptr0 == 1", "file:1: a pointer can only be compared by == 0 and != 0");
 	refuses("deny EPERM mount if ptr0 & 1", "file:1: '&' should be one of == != > >= < <= &");
+	refuses("allow mount\ndeny EPERM mount", "file:2: mount is decided by a line above: this one is never reached");
 	refuses("deny EPERM mount\nallow mount if arg0 == 1",
 	    "file:2: mount is decided by a line above: this one is never reached");
 	refuses("allow mount if arg0 == 1 and arg0 == 2 and arg0 == 3 and arg0 == 4 and arg0 == 5",
@@ -122,6 +142,7 @@ rules(int n)
 	size_t size;
 	FILE  *f = open_memstream(&text, &size);
 
+	fprintf(f, "default allow\n");
 	for (int i = 0; i < n; i++)
 		fprintf(f, "deny EPERM mount if arg0 == %d and arg1 == %d\n", i, i);
 	fclose(f);
@@ -133,7 +154,7 @@ refuses_what_is_large(void)
 {
 	char *many = rules(1025), *fewer = rules(1024), words[400];
 
-	refuses(many, "file:1025: more than 1024 rules");
+	refuses(many, "file:1026: more than 1024 rules");
 	cmp_ok(compile_text(fewer), "==", -1, "a program that the kernel would not load is refused");
 	like(why.text, "instructions, and the kernel takes 4096", "by its size");
 	free(many);
@@ -180,7 +201,7 @@ tests_hold(void)
 	for (size_t i = 0; i < sizeof(v) / sizeof(*v); i++) {
 		char text[128];
 
-		snprintf(text, sizeof(text), "deny EPERM mount if %s", v[i].test);
+		snprintf(text, sizeof(text), "default allow\ndeny EPERM mount if %s", v[i].test);
 		if (!ok(compile_text(text) == 0, "compiles: %s", text))
 			diag("%s", why.text);
 		cmp_ok(try_mount(v[i].yes, 0), "==", EPERM, "holds for %#lx", v[i].yes);
@@ -191,16 +212,20 @@ tests_hold(void)
 static void
 first_rule_decides(void)
 {
-	ok(compile_text("allow mount if arg0 == 1 and arg1 == 1\nignore mount if arg0 == 1\ndeny ENOSYS mount ?nosuch "
-			"umount2 # why\n") == 0,
+	ok(compile_text("default allow\nallow mount if arg0 == 1 and arg1 == 1\nignore mount if arg0 == 1\n"
+			"deny ENOSYS mount ?nosuch umount2 # why\n") == 0,
 	    "several rules of one call");
 	cmp_ok(try_mount(1, 1), "==", ALLOWED, "the first that fits decides");
 	cmp_ok(try_mount(1, 0), "==", 0, "then the next");
 	cmp_ok(try_mount(0, 0), "==", ENOSYS, "then the last");
-	ok(compile_text("deny EPERM nosuch=600") == 0, "a call that libseccomp does not know, by number");
+	ok(compile_text("default allow\ndeny EPERM mount\nallow umount2 mount") == 0,
+	    "a rule before a list that names its call");
+	cmp_ok(try_mount(0, 0), "==", EPERM, "decides");
+	ok(compile_text("deny EPERM nosuch=600\ndefault allow") == 0,
+	    "a call that libseccomp does not know, by number");
 	for (size_t i = 0; i < ABIS; i++)
 		cmp_ok(call_number(abis[i], 600, (uint64_t[6]){ 0 }), "==", EPERM, "refused in %s", abi_names[i]);
-	ok(compile_text("") == 0, "an empty policy");
+	ok(compile_text("default allow") == 0, "a policy of its default alone");
 	cmp_ok(try_mount(0, 0), "==", ALLOWED, "allows everything");
 	cmp_ok(call_number(SCMP_ARCH_PPC64, 1, (uint64_t[6]){ 0 }), "==", ENOSYS, "but in a strange ABI");
 }
@@ -214,6 +239,7 @@ search_finds_each(void)
 	FILE  *f = open_memstream(&text, &size);
 	int    wrong = 0;
 
+	fprintf(f, "default allow\n");
 	for (int n = 430; n < 760; n += 3)
 		fprintf(f, "deny %s n%d=%d if arg0 == 1\n", n % 2 ? "EPERM" : "ENOSYS", n, n);
 	fclose(f);
@@ -229,6 +255,57 @@ search_finds_each(void)
 			wrong += call_number(abis[i], n, (uint64_t[6]){ 2 }) != ALLOWED;
 		}
 	cmp_ok(wrong, "==", 0, "each is found, and nothing else");
+	free(text);
+}
+
+static void
+default_decides(void)
+{
+	ok(compile_text("default deny ENOSYS\nallow mount if arg0 == 1\nallow umount2") == 0,
+	    "a list of what is allowed");
+	cmp_ok(try_mount(1, 0), "==", ALLOWED, "what a line fits is allowed");
+	cmp_ok(try_mount(2, 0), "==", ENOSYS, "the default is for a call whose lines do not fit");
+	for (size_t i = 0; i < ABIS; i++) {
+		cmp_ok(call_number(abis[i], number_of(abis[i], "umount2"), (uint64_t[6]){ 0 }), "==", ALLOWED,
+		    "%s: named", abi_names[i]);
+		cmp_ok(call_number(abis[i], number_of(abis[i], "read"), (uint64_t[6]){ 0 }), "==", ENOSYS,
+		    "%s: not named", abi_names[i]);
+		cmp_ok(call_number(abis[i], 435, (uint64_t[6]){ 0 }), "==", ALLOWED, "%s: init's clone3", abi_names[i]);
+		cmp_ok(call_number(abis[i], number_of(abis[i], "seccomp"), (uint64_t[6]){ 0 }), "==", ALLOWED,
+		    "%s: init's seccomp", abi_names[i]);
+		cmp_ok(call_number(abis[i], 5000, (uint64_t[6]){ 0 }), "==", ENOSYS, "%s: not known", abi_names[i]);
+		cmp_ok(call_number(abis[i], -1, (uint64_t[6]){ 0 }), "==", ENOSYS, "%s: below 0", abi_names[i]);
+	}
+}
+
+/* No two neighbours alike: the program of one machine cannot become longer without tests of arguments. */
+static void
+largest_list_fits(void)
+{
+	char                *text = NULL;
+	size_t               size;
+	FILE                *f = open_memstream(&text, &size);
+	struct filter_policy policy;
+	int                  named = 0;
+
+	fprintf(f, "default deny ENOSYS\n");
+	for (int nr = 0; nr < 470; nr++)
+		for (int i = 0; i < 2; i++) { /* x86_64, and what only i386 has */
+			char *name = seccomp_syscall_resolve_num_arch(abis[i], nr);
+
+			if (name != NULL && strcmp(name, "clone3") != 0 && strcmp(name, "seccomp") != 0 &&
+			    (i == 0 || seccomp_syscall_resolve_name_arch(abis[0], name) < 0))
+				fprintf(f, "%s %s\n", named++ % 2 == 0 ? "allow" : "deny EPERM", name);
+			free(name);
+		}
+	fclose(f);
+	f = fmemopen(text, size, "r");
+	if (!ok(filter_parse(&policy, f, "file", &why) == 0, "every call that libseccomp knows: %d", named))
+		diag("%s", why.text);
+	int r = filter_emit_for(&program, &policy, abis, 2, &why);
+	ok(r == 0 && program.n > 1000, "in two ABIs: %zu instructions", program.n);
+	filter_policy_clear(&policy);
+	fclose(f);
 	free(text);
 }
 
@@ -281,11 +358,17 @@ static const struct {
 	{ "ioctl", { 0, 1ULL << 32 | TIOCSTI }, EPERM },
 	{ "ioctl", { 0, TCGETS }, ALLOWED },
 	{ "prctl", { 62 }, EINVAL },
+	{ "prctl", { 22, 2 }, EINVAL },
+	{ "prctl", { 77 }, EINVAL },
+	{ "prctl", { 1ULL << 32 | 22, 2 }, EINVAL },
+	{ "prctl", { 0x53564d41 }, ALLOWED },
+	{ "prctl", { 0x59616d61 }, ALLOWED },
 	{ "prctl", { 38, 1 }, ALLOWED },
 	{ "socket", { AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0 }, ALLOWED },
 	{ "socket", { AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 6 }, ALLOWED },
 	{ "socket", { AF_INET6, SOCK_DGRAM, 0 }, ALLOWED },
 	{ "socket", { AF_INET, SOCK_STREAM, 132 }, EPROTONOSUPPORT },
+	{ "socket", { AF_INET, SOCK_STREAM, 262 }, EPROTONOSUPPORT },
 	{ "socket", { AF_INET, SOCK_RAW, 1 }, EPERM },
 	{ "socket", { AF_INET, 10, 0x300 }, ESOCKTNOSUPPORT },
 	{ "socket", { AF_INET, 6, 0 }, ESOCKTNOSUPPORT },
@@ -296,12 +379,116 @@ static const struct {
 	{ "socketpair", { AF_UNIX, 1, 0 }, ALLOWED },
 	{ "socketpair", { AF_INET, 1, 0 }, EAFNOSUPPORT },
 	{ "socketcall", { 1 }, EAFNOSUPPORT },
+	{ "socketcall", { 14 }, ENOPROTOOPT },
 	{ "socketcall", { 3 }, ALLOWED },
+	{ "setsockopt", { 3, SOL_SOCKET, SO_ATTACH_FILTER }, ENOPROTOOPT },
+	{ "setsockopt", { 3, 1ULL << 32 | SOL_SOCKET, SO_ATTACH_BPF }, ENOPROTOOPT },
+	{ "setsockopt", { 3, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF }, ENOPROTOOPT },
+	{ "setsockopt", { 3, SOL_SOCKET, SO_ATTACH_REUSEPORT_EBPF }, ENOPROTOOPT },
+	{ "setsockopt", { 3, SOL_SOCKET, SO_REUSEADDR }, ALLOWED },
+	{ "setsockopt", { 3, 6, SO_ATTACH_FILTER }, ALLOWED },
+	{ "ustat", { 0 }, ENOSYS },
+	{ "sysfs", { 0 }, ENOSYS },
+	{ "io_setup", { 0 }, ENOSYS },
+	{ "memfd_secret", { 0 }, ENOSYS },
+	{ "futex", { 0 }, ALLOWED },
+	{ "restart_syscall", { 0 }, ALLOWED },
 	{ "landlock_create_ruleset", { 0 }, ALLOWED },
 	{ "seccomp", { 1 }, ALLOWED },
 	{ "mkdir", { 0, 06777 }, ALLOWED },
 	{ "read", { 0 }, ALLOWED },
 };
+
+/* What the text says, found without the program: each rule is looked at in its order. */
+static bool
+test_holds(const struct filter_test *t, const uint64_t args[6])
+{
+	uint32_t v = (uint32_t)args[t->arg] & t->mask;
+
+	if (t->pointer)
+		return (args[t->arg] == 0) == (t->op == FILTER_EQ);
+	switch (t->op) {
+	case FILTER_EQ:
+		return v == t->value;
+	case FILTER_NE:
+		return v != t->value;
+	case FILTER_GT:
+		return v > t->value;
+	case FILTER_GE:
+		return v >= t->value;
+	case FILTER_LT:
+		return v < t->value;
+	case FILTER_LE:
+		return v <= t->value;
+	case FILTER_ANY:
+		return v != 0;
+	}
+	return false;
+}
+
+static uint32_t
+text_says(const struct filter_policy *p, const char *name, int nr, const uint64_t args[6])
+{
+	if (nr == 435 || (name != NULL && strcmp(name, "seccomp") == 0))
+		return SECCOMP_RET_ALLOW;
+	for (size_t i = 0; i < p->n; i++) {
+		const struct filter_rule *r = &p->rules[i];
+		bool                      fits = name != NULL ? strcmp(name, r->call) == 0 : r->number == nr;
+
+		for (unsigned t = 0; fits && t < r->ntests; t++)
+			fits = test_holds(&r->tests[t], args);
+		if (fits)
+			return r->action;
+	}
+	return p->otherwise;
+}
+
+/* Of every number, with arguments that the rules look at and others. */
+static int
+differences(const struct filter_policy *p, uint32_t abi, int *unnamed)
+{
+	static const uint64_t values[] = { 0, 1, 2, 16, 26, 62, 06755, 0101, 0x5412, 0x50009401, 0x10000000, ~0ULL };
+	int                   wrong = 0;
+
+	for (int nr = 0; nr <= 600; nr++) {
+		char *name = seccomp_syscall_resolve_num_arch(abi, nr);
+
+		for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
+			for (size_t arg = 0; arg < 5; arg++) {
+				struct seccomp_data d = { .nr = nr, .arch = abi, .args = { 1, 1, 1, 1, 1, 1 } };
+
+				d.args[arg] = values[i];
+				d.args[arg + 1] = values[(i + nr) % (sizeof(values) / sizeof(*values))];
+				wrong += bpf_run(program.code, program.n, &d) !=
+					 text_says(p, name, nr, (const uint64_t *)d.args);
+			}
+		*unnamed += call_number(abi, nr, (uint64_t[6]){ 0 }) == ENOSYS;
+		free(name);
+	}
+	return wrong;
+}
+
+static void
+program_is_the_text(void)
+{
+	struct filter_policy policy;
+	FILE                *f = tmpfile();
+
+	filter_print(f);
+	rewind(f);
+	ok(filter_parse(&policy, f, "file", &why) == 0 && filter_emit_for(&program, &policy, abis, ABIS, &why) == 0,
+	    "the built-in policy, as text and as program");
+	fclose(f);
+	cmp_ok((int)policy.otherwise, "==", (int)(SECCOMP_RET_ERRNO | ENOSYS), "what it does not name does not exist");
+	for (size_t i = 0; i < ABIS; i++) {
+		int unnamed = 0;
+
+		cmp_ok(differences(&policy, abis[i], &unnamed), "==", 0,
+		    "%s: they say the same of the numbers 0 to 600", abi_names[i]);
+		ok(unnamed > 150, "%s: many of which nobody named", abi_names[i]);
+	}
+	filter_policy_clear(&policy);
+}
 
 static void
 builtin_policy_holds(void)
@@ -340,6 +527,9 @@ main(void)
 	tests_hold();
 	first_rule_decides();
 	search_finds_each();
+	default_decides();
+	largest_list_fits();
+	program_is_the_text();
 	builtin_policy_holds();
 	done_testing();
 }

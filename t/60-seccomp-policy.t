@@ -19,10 +19,19 @@ echo "seccomp_policy = $D/none" >"$D/c"
 "$BUILD/boxd" --check-config -c "$D/c" 2>"$D/err"
 like "$? $(cat "$D/err")" "^2 .*seccomp_policy: open $D/none: No such file" "a file that is missing is named"
 
+# a file for a boxd that allowed what no line named
+echo 'deny EPERM mount' >"$D/policy"
+echo "seccomp_policy = $D/policy" >"$D/c"
+"$BUILD/boxd" --check-config -c "$D/c" 2>"$D/err"
+like "$? $(cat "$D/err")" "^2 .*$D/policy: no default line: 'default deny ENOSYS' .* 'default allow'" "a file without a default says what to add"
+echo 'default allow' >>"$D/policy"
+"$BUILD/boxd" --check-config -c "$D/c" >/dev/null 2>&1
+is $? 0 "and is good with it"
+
 # one more rule than the default, and one less
 {
 	echo 'deny EPERM symlink symlinkat # no links'
-	grep -v 'chmod' etc/seccomp.policy
+	grep -v '^deny.*chmod' etc/seccomp.policy
 } >"$D/policy"
 boxd_config "seccomp_policy = $D/policy"
 boxd_start
@@ -31,4 +40,12 @@ like "$(in_box -c 'ln -s x /tmp/d')" 'Operation not permitted' "a rule of the op
 is "$(in_box -c 'echo x >/tmp/f; chmod 4755 /tmp/f; stat -c %a /tmp/f')" 4755 "one that was taken out does not"
 like "$(in_box -- perl -e 'require "sys/syscall.ph"; print syscall(SYS_keyctl(), 0, 0, 0, 0, 0) == -1 ? "$!" : "OK"')" 'not permitted' "the others stay"
 is "$(in_box -w /workspace/a/b -- echo fine)" fine "and commands run"
+boxd_stop
+
+# a policy that lists what is refused: everything else is open, as the operator says
+printf '%s\n' 'default allow' 'deny EPERM symlink symlinkat' >"$D/policy"
+boxd_start
+boxctl create --name s2 >/dev/null
+like "$(in_session s2 -c 'ln -s x /tmp/d')" 'Operation not permitted' "with 'default allow' what is named is refused"
+like "$(in_session s2 -- perl -e 'require "sys/syscall.ph"; print syscall(SYS_keyctl(), 9999, 0, 0, 0, 0) == -1 ? "$!" : "OK"')" 'not supported' "and nothing else"
 done_testing

@@ -25,6 +25,11 @@ told("high-netlink", syscall(SYS_socket(), 16, 3, 9 | 1 << 32));
 told("raw-$_", syscall(SYS_socket(), 2, 3, $_)) for 1, 6, 255;
 told("raw6-$_", syscall(SYS_socket(), 10, 3, $_)) for 58, 255;
 told("old-packet", syscall(SYS_socket(), 2, 10, 0x300)); # the kernel makes it AF_PACKET
+told("mptcp", syscall(SYS_socket(), 2, 1, 262));
+told("mptcp6", syscall(SYS_socket(), 10, 1, 262));
+told("sctp", syscall(SYS_socket(), 2, 1, 132));
+told("udplite", syscall(SYS_socket(), 2, 2, 136));
+told("high-mptcp", syscall(SYS_socket(), 2, 1, 262 | 1 << 32));
 told("ping", syscall(SYS_socket(), 2, 2, 1));
 told("ping6", syscall(SYS_socket(), 10, 2, 58));
 told("unix", syscall(SYS_socket(), 1, 1, 0));
@@ -45,6 +50,13 @@ is "$(printf '%s\n' "$got" | grep '^netlink-' | grep -v '^netlink-0 ' | grep -v 
 unlike "$got" '^high.* OK$' "refused: numbers with bits the kernel does not look at"
 for what in raw-1 raw-6 raw-255 raw6-58 raw6-255 old-packet ping ping6; do
 	like "$got" "^$what (EPERM|EACCES|EPROTONOSUPPORT|ESOCKTNOSUPPORT|EAFNOSUPPORT)\$" "refused: $what"
+done
+for what in mptcp mptcp6 sctp udplite high-mptcp; do
+	if printf '%s\n' "$host" | grep -q "^${what#high-} OK\$"; then
+		like "$got" "^$what EPROTONOSUPPORT\$" "refused: $what, which the host has"
+	else
+		skip 1 "this kernel has no ${what#high-}"
+	fi
 done
 if [ "$(id -u)" = 0 ]; then
 	like "$host" '^raw-1 OK$' "the probe makes a raw socket on the host"

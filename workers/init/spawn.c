@@ -16,13 +16,14 @@
  *
  * The filter comes last, because it refuses what was needed before it.  Installing a
  * long one costs the kernel about a tenth of a spawn, so init runs under it too where
- * it can, and each command only adds the one rule that init could not live with.
+ * it can, and each command only adds the rules that init could not live with.
  */
 #include "spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/audit.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <signal.h>
@@ -55,17 +56,38 @@ struct plan {
 };
 
 /*
- * A filter cannot look into clone3's arguments, so commands do not have it: libc then
- * uses clone.  Its number is the same in every ABI; the long filter refuses strange ABIs.
+ * The two calls that init needs and no command may have.  The long filter allows them,
+ * and refuses strange ABIs.
+ *
+ * clone3: a filter cannot look into its arguments; libc then uses clone.  Its number is
+ * the same in every ABI.
+ *
+ * seccomp: every filter is compiled into memory of which the whole machine has one
+ * budget, and when it is used up no sandbox can start a command.  ENOSYS here and EINVAL
+ * by prctl (the long filter) are the answers of a kernel without filters, and programs
+ * that protect themselves by one then go on without.  What is seccomp's number in one ABI
+ * may be another call's in the other, so the ABI is looked at where that is so.
  */
-static struct sock_filter no_clone3_code[] = {
+#if defined(__x86_64__)
+enum { NATIVE = AUDIT_ARCH_X86_64, SECOND_SECCOMP = 354 }; /* i386; x86-64 has no such number */
+#elif defined(__aarch64__)
+enum { NATIVE = AUDIT_ARCH_AARCH64, SECOND_SECCOMP = 383 }; /* arm; arm64 has no such number */
+#else
+enum { NATIVE = 0, SECOND_SECCOMP = SYS_seccomp }; /* in whatever ABI */
+#endif
+
+static struct sock_filter last_rules_code[] = {
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 4, 0),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SECOND_SECCOMP, 3, 0),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_seccomp, 0, 3),
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)NATIVE, 0, 1),
 	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
 	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 };
 
-static const struct sock_fprog no_clone3 = { sizeof(no_clone3_code) / sizeof(*no_clone3_code), no_clone3_code };
+static const struct sock_fprog last_rules = { sizeof(last_rules_code) / sizeof(*last_rules_code), last_rules_code };
 
 static int
 install(const struct sock_fprog *program)
@@ -203,7 +225,7 @@ child(const struct plan *p)
 	child_unblock_signals();
 	if (p->by->filter.len > 0 && install(&p->by->filter) == -1)
 		give_up(p, "seccomp");
-	if (install(&no_clone3) == -1)
+	if (install(&last_rules) == -1)
 		give_up(p, "seccomp");
 	child_exec(p);
 	give_up(p, "exec");
