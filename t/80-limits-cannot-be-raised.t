@@ -46,12 +46,26 @@ unlike "$(in_box -- perl -e 'require "sys/syscall.ph"; for my $p (1, 2, 6) { my 
 like "$(in_box -- perl -e 'require "sys/syscall.ph"; print syscall(SYS_ioprio_set(), 1, 0, 1 << 13) == -1 ? "$!" : "done"')" 'not permitted' "no real-time input and output"
 like "$(in_box -- perl -e 'require "sys/syscall.ph"; print syscall(SYS_setpriority(), 0, 1, -5) == -1 ? "$!" : "done"')" 'not permitted|denied' "init's priority stays"
 
-# The OOM killer: a command starts at 500.  It may go back to what boxd's starter had, never below.
+# The OOM killer: a command starts at 500 and stays there.  0 is where boxd's starter usually is: no capability is needed to go back.
 base=$(cat "/proc/$BOXD_PID/oom_score_adj")
-is "$(in_box -- cat /proc/self/oom_score_adj)" 500 "a command is the OOM killer's choice before boxd"
-like "$(in_box -c 'exec 2>&1; echo -1000 >/proc/self/oom_score_adj; cat /proc/self/oom_score_adj' | tail -n 1)" '^500$' "it cannot be exempt from it"
-like "$(in_box -c "exec 2>&1; echo $((base - 1)) >/proc/self/oom_score_adj; cat /proc/self/oom_score_adj" | tail -n 1)" '^500$' "nor stand behind boxd"
-like "$(in_box -c 'exec 2>&1; echo -17 >/proc/self/oom_adj; cat /proc/self/oom_score_adj' | tail -n 1)" '^500$' "nor by the old name"
+oom_of() { # session, what is written: where a command of it then is
+	in_session "$1" -c "exec 2>&1; echo $2 >/proc/self/oom_score_adj; echo $2 >/proc/\$\$/task/\$\$/oom_score_adj; cat /proc/self/oom_score_adj" | tail -n 1
+}
+oom_stays() { # session
+	is "$(in_session "$1" -- cat /proc/self/oom_score_adj)" 500 "$1: a command is the OOM killer's choice before boxd"
+	is "$(oom_of "$1" -1000)" 500 "$1: it cannot be exempt from it"
+	is "$(oom_of "$1" $((base - 1)))" 500 "$1: nor come after boxd"
+	is "$(oom_of "$1" "$base")" 500 "$1: nor be as boxd is"
+	is "$(oom_of "$1" 1000)" 500 "$1: nor change it at all"
+	is "$(in_session "$1" -c 'exec 2>&1; echo -17 >/proc/self/oom_adj; cat /proc/self/oom_score_adj' | tail -n 1)" 500 "$1: nor by the old name"
+}
+oom_stays s
+if [ "$(id -u)" = 0 ]; then
+	boxctl create --name writable --pids 60 --memory 96 --writable-root >/dev/null
+	oom_stays writable
+else
+	skip 6 "only a boxd that runs as root can give a writable root"
+fi
 
 # The files behind the limits: written from nowhere inside, and what they say stays; also in a slot used for the first time.
 limit_files() { find /sys/fs/cgroup -path "*/s$(boxctl inspect s -o json | sed -n 's/.*"id": \([0-9]*\).*/\1/p')/*" \
@@ -106,4 +120,12 @@ ok "nor boxd"
 is "$(box exec other -t 10 -- echo alive)" alive "the other session lives on"
 is "$(in_box -- echo alive)" alive "and the one that killed"
 kill $holder 2>/dev/null
+wait $holder
+boxd_stop
+
+# Landlock closes /proc as well, where there is any.
+boxd_config 'landlock = no'
+boxd_start
+boxctl create --name s --pids 60 --memory 96 >/dev/null
+oom_stays s
 done_testing

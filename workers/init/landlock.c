@@ -5,12 +5,12 @@
  * abstract socket anybody outside of itself.  Reading and executing are left to the
  * mounts and the file modes: everything in the root is meant to be read.
  *
- * /proc is not among the places.  Init has the uid of the commands, so its own files
- * there would be theirs to write; what commands lose by it (oom_score_adj, names of
- * other threads) they can do without, or do by prctl.
+ * /proc is not among the places, and is mounted read-only anyway.  Init has the uid of
+ * the commands, so its own files there would be theirs to write; what commands lose by
+ * it (oom_score_adj, names of other threads) they can do without, or do by prctl.
  *
- * A writable root covers everything beneath it, /proc too: then only the domain's own
- * walls are left, and that device nodes are made nowhere.
+ * A writable root covers everything beneath it, /proc too: then only that mount, the
+ * domain's own walls, and that device nodes are made nowhere, are left.
  */
 #include "landlock.h"
 

@@ -23,6 +23,7 @@
 #include "chan.h"
 #include "fd.h"
 #include "sys.h"
+#include "tree.h"
 
 /* Where box-init expects its descriptors; of those behind the filter we tell it by argument. */
 enum {
@@ -95,24 +96,46 @@ stdio_to_null(struct err *e)
  * that it must be ours for a moment.  -1: then commands stand where init does.
  */
 static int
-open_oom_file(void)
+open_oom_file(int proc)
 {
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-	int fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
+	int fd = openat(proc, "self/oom_score_adj", O_RDWR | O_CLOEXEC);
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	return fd;
+}
+
+/*
+ * From here on nobody writes to /proc.  Landlock forbids it too, but not below a writable
+ * root and not on every kernel, and what a process can write there about itself takes it
+ * out of the OOM killer's sight.  Init's file is opened through a mount of its own, which
+ * stays writable as long as the file is open.
+ */
+static int
+seal_proc(int *oom, struct err *e)
+{
+	struct mount_attr readonly = { .attr_set = MOUNT_ATTR_RDONLY };
+	AUTO_FD int       proc = tree_copy(AT_FDCWD, "/proc", false, 0);
+
+	if (proc == -1)
+		return err_sys(e, "a second mount of /proc");
+	*oom = open_oom_file(proc);
+	if (sys_mount_setattr(AT_FDCWD, "/proc", 0, &readonly) == -1)
+		return err_sys(e, "make /proc read-only");
+	return 0;
 }
 
 static int
 become_init(const struct sandbox_plan *p, const struct net_sockets *net, struct err *e)
 {
 	bool  unified = p->cgroup->unified >= 0;
-	int   oom = open_oom_file();
+	int   oom = -1;
 	char  words[8][32];
 	char *argv[] = { "box-init", unified ? "cgroup" : "mark", words[0], words[1], words[2], words[3], words[4],
 		words[5], words[6], words[7], NULL };
 	char *env[] = { NULL };
 
+	if (seal_proc(&oom, e) == -1)
+		return -1;
 	snprintf(words[0], sizeof(words[0]), "%d", LIM_ORPHAN_MS);
 	snprintf(words[1], sizeof(words[1]), "nofile=%lu", p->nofile);
 	snprintf(words[2], sizeof(words[2]), "fsize_mb=%lu", p->fsize_mb);
