@@ -5,29 +5,8 @@
 #include <string.h>
 
 #include "log.h"
+#include "mountpoint.h"
 #include "path.h"
-
-#define COUNT(a) (sizeof(a) / sizeof(*(a)))
-
-/* What every sandbox has there already, with all below it. */
-static const char *const taken[] = {
-	"/bin",
-	"/dev",
-	"/etc/alternatives",
-	"/etc/pki",
-	"/etc/ssl",
-	"/lib",
-	"/lib32",
-	"/lib64",
-	"/libx32",
-	"/proc",
-	"/sbin",
-	"/sys",
-	"/usr",
-};
-
-/* These may have mounts below them, but a mount over them would hide what commands need. */
-static const char *const hidden[] = { "/", "/etc" };
 
 static const char *
 shown(const char *text)
@@ -53,16 +32,8 @@ check_inside(const char *field, const char *path, char normal[LIM_PATH + 1], str
 {
 	if (!path_normal(path, normal))
 		return err_set(e, E_INVALID, "%s: '%s' is not an absolute path without '..'", field, shown(path));
-	for (size_t i = 0; i < COUNT(hidden); i++)
-		if (strcmp(normal, hidden[i]) == 0)
-			return err_set(e, E_INVALID,
-			    "%s: a mount on '%s' would hide what every command needs; choose a directory below it",
-			    field, shown(path));
-	for (size_t i = 0; i < COUNT(taken); i++)
-		if (path_within(normal, taken[i]))
-			return err_set(e, E_INVALID,
-			    "%s: '%s' cannot be mounted on: %s is the sandbox's own; choose another place such as %s",
-			    field, shown(path), taken[i], DEFAULT_MOUNT_PATH);
+	if (mountpoint_check(normal, shown(path), e) == -1)
+		return err_prefix(e, "%s", field);
 	return 0;
 }
 

@@ -396,7 +396,7 @@ hostrules_check(
 	if (check_roots(ask, real, e) == -1)
 		return -1;
 	if (hostview_open(&c.view, fd, real, e) == -1)
-		return err_prefix(e, ask->field);
+		return err_prefix(e, "%s", ask->field);
 	r = check_rules(&c, e) == -1 || check_ceilings(ask, real, rules, e) == -1 || check_engines(&c, e) == -1 ? -1
 														: 0;
 	hostview_clear(&c.view);

@@ -288,12 +288,15 @@ int
 mounts_put(const struct mounts *m, struct err *e)
 {
 	for (size_t i = 0; i < m->n; i++) {
-		AUTO_FD int at = place_make(m->v[i].at, m->v[i].is_file, e);
+		AUTO_FD int at = place_make_for_client(m->v[i].at, m->v[i].is_file, e);
 
 		if (at == -1)
 			return -1;
 		if (sys_move_mount(m->v[i].tree, "", at, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == -1)
 			return err_sys(e, "mount %s on %s", m->v[i].real, m->v[i].at);
 	}
+	for (size_t i = 0; i < m->n; i++)
+		if (place_check(m->v[i].at, m->v[i].tree, e) == -1)
+			return -1;
 	return 0;
 }

@@ -18,6 +18,7 @@
 #include "bounds.h"
 #include "layers.h"
 #include "place.h"
+#include "procfs.h"
 #include "sandbox.h"
 #include "sys.h"
 #include "tree.h"
@@ -83,11 +84,11 @@ mount_tmpfs(const char *at, unsigned long flags, const char *mode, uint64_t mb, 
 	return 0;
 }
 
-/* Wherever the spec wants it; a symlink on the way must not lead out of the new root. */
+/* Wherever the spec wants it. */
 static int
 mount_workspace(const struct sandbox_plan *p, struct err *e)
 {
-	AUTO_FD int at = place_make(p->workspace_at, false, e);
+	AUTO_FD int at = place_make_for_client(p->workspace_at, false, e);
 	char        path[32];
 
 	if (at == -1)
@@ -176,18 +177,38 @@ mask(const char *path, enum mask how, const char *empty, struct err *e)
 	return 0;
 }
 
+/* id: the mount that /proc is, for as long as the sandbox lives */
 static int
-mount_proc(const struct sandbox_plan *p, struct err *e)
+mount_proc(const struct sandbox_plan *p, uint64_t *id, struct err *e)
 {
 	const char *empty = p->layers->used ? "../empty" : "run"; /* the skeleton's /run is empty and stays so */
 	struct stat st;
 
 	if (mount("proc", "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == -1)
 		return err_sys(e, "mount proc");
+	AUTO_FD int proc = procfs_open(AT_FDCWD, "proc", e);
+	if (proc == -1)
+		return -1;
+	if (procfs_mount(proc, id) == -1)
+		return err_sys(e, "which mount is /proc");
 	for (size_t i = 0; i < sizeof(masks) / sizeof(*masks); i++)
 		if (lstat(masks[i].path, &st) == 0 && mask(masks[i].path, masks[i].how, empty, e) == -1)
 			return err_prefix(e, "mask");
 	return 0;
+}
+
+/* Init and all helpers believe what is there: it is the mount that we made, and nothing has been put over it. */
+static int
+check_proc(uint64_t made, struct err *e)
+{
+	AUTO_FD int proc = procfs_open(AT_FDCWD, "proc", e);
+	uint64_t    id;
+
+	if (proc == -1)
+		return -1;
+	if (procfs_mount(proc, &id) == -1)
+		return err_sys(e, "which mount is /proc");
+	return id == made ? 0 : err_set(e, E_BACKEND, "something was mounted over /proc of the sandbox");
 }
 
 /* ---- the skeleton ------------------------------------------------------------ */
@@ -302,6 +323,23 @@ stand_on_root(const struct sandbox_plan *p, int root_tree, struct err *e)
 	return p->layers->image ? image_points(e) : 0;
 }
 
+/* An image may have a link there; it must not lead into what is mounted for a client. */
+static int
+open_etc(struct err *e)
+{
+	AUTO_FD int etc = place_make("/etc", false, e);
+	AUTO_FD int root = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	uint64_t    of_etc, of_root;
+
+	if (etc == -1)
+		return -1;
+	if (procfs_mount(etc, &of_etc) == -1 || procfs_mount(root, &of_root) == -1)
+		return err_sys(e, "which mount is /etc");
+	if (of_etc != of_root)
+		return err_set(e, E_INVALID, "spec.image: /etc of the image is a link that leads into a mount");
+	return fd_take(&etc);
+}
+
 /*
  * The skeleton names box-egress as the resolver already.  An image has a file of its own, or a link to somewhere;
  * there, and with slirp4netns, the root is an overlay that can still be written.
@@ -313,7 +351,7 @@ write_resolver(const struct sandbox_plan *p, struct err *e)
 
 	if (p->net.mode != NET_MODE_SLIRP && (p->net.mode != NET_MODE_EGRESS || !p->layers->image))
 		return 0;
-	AUTO_FD int etc = place_make("/etc", false, e);
+	AUTO_FD int etc = open_etc(e);
 	if (etc == -1)
 		return -1;
 	unlinkat(etc, "resolv.conf", 0);
@@ -326,8 +364,9 @@ write_resolver(const struct sandbox_plan *p, struct err *e)
 int
 root_build(const struct sandbox_plan *p, struct err *e)
 {
-	int  root_tree = p->root_tree, dev_tree = p->dev_tree;
-	bool bare = !p->layers->image && !(p->layers->used && p->layers->writable);
+	int      root_tree = p->root_tree, dev_tree = p->dev_tree;
+	uint64_t proc;
+	bool     bare = !p->layers->image && !(p->layers->used && p->layers->writable);
 
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == -1)
 		return err_sys(e, "make the mounts private");
@@ -337,8 +376,8 @@ root_build(const struct sandbox_plan *p, struct err *e)
 	    tree_put(dev_tree, "dev", e) == -1)
 		return -1;
 	if ((bare && mount_host_view(e) == -1) || mount_dev(e) == -1 || mount_writable(p, e) == -1 ||
-	    mount_proc(p, e) == -1 || mounts_put(p->mounts, e) == -1 || write_resolver(p, e) == -1 ||
-	    layers_seal(p->layers, e) == -1)
+	    mount_proc(p, &proc, e) == -1 || mounts_put(p->mounts, e) == -1 || write_resolver(p, e) == -1 ||
+	    layers_seal(p->layers, e) == -1 || check_proc(proc, e) == -1)
 		return -1;
 	return pivot(e); /* what is still open is closed when init is executed */
 }
