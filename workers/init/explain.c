@@ -76,3 +76,13 @@ explain_exec(struct err *e, const struct spawn *s)
 	else
 		err_sys(e, "exec %s", s->argv[0]);
 }
+
+void
+explain_workdir(struct err *e, const struct spawn *s)
+{
+	if (errno == ELOOP)
+		err_set(e, E_INVALID, "workdir %s: a symbolic link leads in a circle, or through a link of /proc",
+		    s->workdir);
+	else
+		err_sys(e, "workdir %s", s->workdir);
+}

@@ -1,4 +1,4 @@
-/* Why a program could not be executed, in words that name what is wrong with it. */
+/* Why a command could not be started, in words that name what is wrong with it. */
 #ifndef INIT_EXPLAIN_H
 #define INIT_EXPLAIN_H
 
@@ -7,5 +7,8 @@
 
 /* errno is what execve said. */
 void explain_exec(struct err *, const struct spawn *);
+
+/* errno is what workdir_open said. */
+void explain_workdir(struct err *, const struct spawn *);
 
 #endif

@@ -37,6 +37,7 @@
 
 #include "explain.h"
 #include "fd.h"
+#include "workdir.h"
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -51,7 +52,8 @@ struct spawn_report {
 struct plan {
 	const struct spawner *by;
 	const struct spawn   *what;
-	const char           *path; /* value of PATH */
+	const char           *path;    /* value of PATH */
+	int                   workdir; /* a descriptor */
 	struct spawn_report  *report;
 };
 
@@ -216,7 +218,7 @@ child(const struct plan *p)
 	setsid();
 	child_join(p);
 	child_stdio(p);
-	if (chdir(p->what->workdir) == -1)
+	if (fchdir(p->workdir) == -1)
 		give_up(p, "workdir");
 	for (size_t i = 0; i < LIMITS; i++)
 		if (p->by->limits[i].name != NULL && setrlimit(p->by->limits[i].what, &p->by->limits[i].to) == -1)
@@ -347,26 +349,6 @@ failed_child(struct spawn_failure *f, const struct spawn *s, const struct spawn_
 	return failed(f, CAUSE_SPAWN, r->err == ENOENT ? NOT_FOUND : CANNOT_RUN);
 }
 
-/* mkdir -p */
-static int
-make_dir(const char *path)
-{
-	char at[PATH_MAX];
-
-	if (mkdir(path, 0755) == 0 || errno == EEXIST)
-		return 0;
-	if (errno != ENOENT || strlen(path) >= sizeof(at))
-		return -1;
-	strcpy(at, path);
-	for (char *slash = strchr(at + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		if (mkdir(at, 0755) == -1 && errno != EEXIST)
-			return -1;
-		*slash = '/';
-	}
-	return mkdir(path, 0755) == 0 || errno == EEXIST ? 0 : -1;
-}
-
 static const char *
 path_of(const char *const *env)
 {
@@ -400,11 +382,13 @@ start(const struct plan *p, struct spawn_failure *f)
 pid_t
 spawn(const struct spawner *by, const struct spawn *s, struct spawn_failure *f)
 {
-	if (make_dir(s->workdir) == -1) {
-		err_sys(&f->why, "workdir %s", s->workdir);
+	AUTO_FD int workdir = workdir_open(s->workdir);
+
+	if (workdir == -1) {
+		explain_workdir(&f->why, s);
 		return failed(f, CAUSE_SPAWN, CANNOT_RUN);
 	}
-	struct plan p = { .by = by, .what = s, .path = path_of(s->env), .report = report_open() };
+	struct plan p = { .by = by, .what = s, .path = path_of(s->env), .workdir = workdir, .report = report_open() };
 	if (p.report == NULL) {
 		err_sys(&f->why, "memory for a child's report");
 		return failed(f, CAUSE_SPAWN, CANNOT_RUN);
