@@ -185,7 +185,7 @@ look(struct box *b, uint64_t exec)
 
 /* A managed shell, going on with the output of another if that is not 0. */
 static uint64_t
-start_after(struct box *b, uint64_t before, const char *script, struct blob about)
+start_with(struct box *b, uint64_t before, const char *script, struct blob about, uint64_t window)
 {
 	const char      *argv[] = { "sh", "-c", script, NULL };
 	const char      *env[] = { "PATH=/usr/bin:/bin", NULL };
@@ -199,7 +199,14 @@ start_after(struct box *b, uint64_t before, const char *script, struct blob abou
 	s.ring_bytes = RING;
 	s.continues = before;
 	s.about = about;
+	s.window = window;
 	return ask(b, MSG_SPAWN, &s);
+}
+
+static uint64_t
+start_after(struct box *b, uint64_t before, const char *script, struct blob about)
+{
+	return start_with(b, before, script, about, 0);
 }
 
 static uint64_t
@@ -323,6 +330,23 @@ t_window(struct box *b)
 	follow(b, id, 0, 1);
 	terminate(b, id, 5000);
 	cmp_ok(await(b, id)->result.signal, "==", 15, "its end does not wait for the follower");
+	release(b, id);
+}
+
+/* However late the follower asks for it, the first byte is still there. */
+static void
+t_window_from_start(struct box *b)
+{
+	uint64_t id = start_with(b, 0, "seq 1 200000; exec sleep 98765", blob_of("about", 5), 1000);
+
+	while (look(b, id)->seen.stdout_bytes < RING)
+		poll(NULL, 0, 5);
+	for (int i = 0; i < 100; i++) /* time to write all of it, if nothing keeps it */
+		look(b, id);
+	cmp_ok(look(b, id)->seen.stdout_from, "==", 0, "a window at the start keeps the first byte");
+	cmp_ok(follow(b, id, 0, LIM_WINDOW)->followed.from, "==", 0, "for a follower that comes late");
+	terminate(b, id, 5000);
+	await(b, id);
 	release(b, id);
 }
 
@@ -555,6 +579,7 @@ main(void)
 	}
 	t_ring(b);
 	t_window(b);
+	t_window_from_start(b);
 	t_input(b);
 	t_end(b);
 	t_continue(b);

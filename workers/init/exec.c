@@ -270,6 +270,8 @@ open_streams(struct exec *x, struct loop *l, const struct msg_spawn *m, int thei
 			return -1;
 	x->streams[STREAM_STDOUT].moved = on_stdout_moved;
 	x->streams[STREAM_STDERR].moved = on_stderr_moved;
+	if (m->managed && m->window > 0) /* before its first byte: a follow that comes later may come too late */
+		pump_follow(&x->streams[STREAM_STDOUT], UINT64_MAX, 0, m->window);
 	return 0;
 }
 

@@ -25,6 +25,9 @@
 
 #include "worker.h"
 
+/* While only we read: large enough that a busy process is not held up by the way to us and back. */
+#define OWN_WINDOW LIM_RING_DEFAULT
+
 struct process;
 
 /* A client's bytes on their way in. */

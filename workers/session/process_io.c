@@ -14,9 +14,6 @@
 #include "log.h"
 #include "process.h"
 
-/* While only we read: large enough that a busy process is not held up by the way to us and back. */
-#define OWN_WINDOW LIM_RING_DEFAULT
-
 static void
 blob_skip(struct blob *b, uint64_t n)
 {

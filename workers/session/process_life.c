@@ -78,6 +78,8 @@ send_spawn(struct process *p, uint64_t id, struct err *e)
 	s.workdir = spec->workdir;
 	s.managed = true;
 	s.ring_bytes = spec->ring_bytes;
+	if (!p->record.ready && p->attach == 0) /* the follow that is sent next may come when the ring has gone round */
+		s.window = OWN_WINDOW;
 	s.continues = p->exec;
 	cgroup_slot_spawn(&p->worker->cgroup, (int)p->record.slot, &s);
 	int r = process_encode_record(p, &about, e);
