@@ -207,6 +207,50 @@ store_install(struct storebox *b, const struct buf *archive, const char *filenam
 	return storebox_call(b, MSG_SKILL_INSTALL, &m);
 }
 
+pid_t
+store_child(const struct storebox *b, const char *name)
+{
+	char  path[64], comm[32];
+	pid_t pid, found = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", b->work.pid, b->work.pid);
+	FILE *f = fopen(path, "re");
+	while (f != NULL && found == 0 && fscanf(f, "%d", &pid) == 1) {
+		snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+		FILE *of = fopen(path, "re");
+		if (of != NULL && fscanf(of, "%31s", comm) == 1 && (name == NULL || strcmp(comm, name) == 0))
+			found = pid;
+		if (of != NULL)
+			fclose(of);
+	}
+	if (f != NULL)
+		fclose(f);
+	return found;
+}
+
+static void
+skills_root(const struct storebox *b, char *root, size_t n)
+{
+	snprintf(root, n, "%.*s", (int)(strlen(b->root) - strlen("/tenants/" NS)), b->root);
+}
+
+const char *
+store_staged_path(const struct storebox *b, char *path, size_t n)
+{
+	char           root[256];
+	struct dirent *d;
+
+	skills_root(b, root, sizeof(root));
+	path[0] = '\0';
+	DIR *dir = opendir(root);
+	while (dir != NULL && (d = readdir(dir)) != NULL)
+		if (strncmp(d->d_name, ".staging-", 9) == 0)
+			snprintf(path, n, "%s/%s", root, d->d_name);
+	if (dir != NULL)
+		closedir(dir);
+	return path;
+}
+
 size_t
 store_staged(const struct storebox *b)
 {
@@ -214,7 +258,7 @@ store_staged(const struct storebox *b)
 	size_t         n = 0;
 	struct dirent *d;
 
-	snprintf(root, sizeof(root), "%.*s", (int)(strlen(b->root) - strlen("/tenants/" NS)), b->root);
+	skills_root(b, root, sizeof(root));
 	DIR *dir = opendir(root);
 	if (dir == NULL)
 		BAIL_OUT("%s: %s", root, strerror(errno));

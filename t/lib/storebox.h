@@ -40,6 +40,12 @@ const struct msg_skill *store_skill(const struct storebox *);
 /* Staging directories in the skills root: none, when nothing is being done. */
 size_t store_staged(const struct storebox *);
 
+/* The path of one of them; "": there is none. */
+const char *store_staged_path(const struct storebox *, char *path, size_t n);
+
+/* A child with this name, or any for NULL; 0: there is none. */
+pid_t store_child(const struct storebox *, const char *name);
+
 /* A payload as text; valid until the next. */
 const char *store_text(const struct blob *);
 

@@ -158,6 +158,7 @@ static const struct call_if allowed_if[] = {
 	{ SCMP_SYS(mprotect), 2, PROT_EXEC, 0 },
 	{ SCMP_SYS(clone), 0, (uint64_t)NEW_NAMESPACES | CLONE_NEWCGROUP, 0 }, /* fork */
 	{ SCMP_SYS(prctl), 0, UINT32_MAX, PR_SET_PDEATHSIG },
+	{ SCMP_SYS(prctl), 0, UINT32_MAX, PR_SET_NAME },
 	{ SCMP_SYS(prlimit64), 0, UINT32_MAX, 0 }, /* our own */
 	{ SCMP_SYS(fcntl), 1, UINT32_MAX, F_DUPFD_CLOEXEC },
 	{ SCMP_SYS(fcntl), 1, UINT32_MAX, F_GETFD },

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/queue.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include "log.h"
 #include "probe.h"
 #include "serve.h"
+#include "staging.h"
 
 struct job {
 	TAILQ_ENTRY(job) next;
@@ -33,6 +35,17 @@ struct job {
 
 TAILQ_HEAD(job_list, job);
 
+/*
+ * Removes what dead processes left behind, in a process of its own.  It may take long: a workspace may have put
+ * millions of files into a package before it was removed.  No request waits for it.
+ */
+struct sweeper {
+	pid_t pid;     /* 0: none runs */
+	int   fd;      /* owned; its end is the process's */
+	ev_io reading; /* runs */
+	bool  again;   /* more was left meanwhile */
+};
+
 struct jobs {
 	struct ev_loop     *loop;
 	struct link        *link; /* borrowed */
@@ -43,6 +56,7 @@ struct jobs {
 	struct job_list     running; /* owned */
 	size_t              n_waiting, n_running;
 	struct chan_in      in; /* owned; where answers are received */
+	struct sweeper      sweeper;
 
 	/* a proof holds as long as the file system is the same: it is not filled again and again */
 	uint64_t              proved; /* probe_mark, or 0 */
@@ -71,6 +85,8 @@ let_go(struct jobs *js, const struct job *own)
 	struct job *j;
 
 	close(js->link_fd);
+	if (js->sweeper.pid != 0)
+		close(js->sweeper.fd);
 	TAILQ_FOREACH (j, &js->running, next)
 		if (j != own)
 			close(j->fd);
@@ -97,6 +113,83 @@ static void __attribute__((noreturn)) work(struct jobs *js, struct job *j, int f
 		_exit(1);
 	}
 	_exit(0);
+}
+
+/* ---- sweeping ---------------------------------------------------------------------------- */
+
+static void __attribute__((noreturn)) sweep(struct jobs *js)
+{
+	struct err e = { 0 };
+
+	let_go(js, NULL);
+	prctl(PR_SET_NAME, "box-sweep", 0, 0, 0);
+	if (confine_job(js->pid, false, &e) == -1) {
+		log_error("sweep: %s", e.text);
+		_exit(1);
+	}
+	staging_sweep(js->store->skills);
+	_exit(0);
+}
+
+static void
+end_sweep(struct jobs *js)
+{
+	struct sweeper *s = &js->sweeper;
+
+	if (s->pid == 0)
+		return;
+	ev_io_stop(js->loop, &s->reading);
+	fd_close(&s->fd);
+	kill(s->pid, SIGKILL);
+	while (waitpid(s->pid, NULL, 0) == -1 && errno == EINTR)
+		;
+	s->pid = 0;
+}
+
+static void
+on_swept(struct ev_loop *loop, ev_io *w, int revents)
+{
+	struct jobs *js = w->data;
+
+	(void)loop;
+	(void)revents;
+	end_sweep(js);
+	if (js->sweeper.again)
+		jobs_sweep(js);
+}
+
+static int
+start_sweep(struct jobs *js, struct err *e)
+{
+	struct sweeper *s = &js->sweeper;
+	int             ends[2];
+
+	if (chan_pair(ends, e) == -1)
+		return -1;
+	AUTO_FD int ours = ends[0], theirs = ends[1];
+	pid_t       pid = fork();
+	if (pid == -1)
+		return err_sys(e, "start a process");
+	if (pid == 0) {
+		close(ours);
+		sweep(js);
+	}
+	s->pid = pid;
+	s->fd = fd_take(&ours);
+	ev_io_init(&s->reading, on_swept, s->fd, EV_READ);
+	s->reading.data = js;
+	ev_io_start(js->loop, &s->reading);
+	return 0;
+}
+
+void
+jobs_sweep(struct jobs *js)
+{
+	struct err e = { 0 };
+
+	js->sweeper.again = js->sweeper.pid != 0;
+	if (!js->sweeper.again && start_sweep(js, &e) == -1)
+		log_warn("sweep: %s", e.text);
 }
 
 /* ---- its answer -------------------------------------------------------------------------- */
@@ -185,7 +278,11 @@ on_readable(struct ev_loop *loop, ev_io *w, int revents)
 	msg_clear(&m);
 	if (r != 0)
 		log_error("job=%d %s died: %s", j->pid, msg_name(j->type), e.text);
+	/* a process of the box-store before us may have held its directory when we started: look again now and then */
+	bool left = r != 0 || j->type == MSG_SKILL_INSTALL;
 	end(j);
+	if (left)
+		jobs_sweep(js);
 	start_more(js);
 }
 
@@ -202,6 +299,7 @@ on_late(struct ev_loop *loop, ev_timer *t, int revents)
 	err_set(&why, E_BUSY, "box-store: it took longer than %.0f seconds", LIM_STORE_JOB_SEC);
 	fail(js, j->id, &why);
 	end(j);
+	jobs_sweep(js);
 	start_more(js);
 }
 
@@ -331,6 +429,7 @@ jobs_close(struct jobs **jsp)
 	*jsp = NULL;
 	while ((j = TAILQ_FIRST(&js->running)) != NULL)
 		end(j);
+	end_sweep(js);
 	while ((j = TAILQ_FIRST(&js->waiting)) != NULL) {
 		TAILQ_REMOVE(&js->waiting, j, next);
 		free_job(j);

@@ -16,6 +16,9 @@ struct jobs;
 struct jobs *jobs_open(struct ev_loop *, struct link *, int link_fd, const struct store *, struct err *);
 void         jobs_close(struct jobs **);
 
+/* Have removed what dead processes left behind, at some time: nobody waits for it. */
+void jobs_sweep(struct jobs *);
+
 /* -1 and why it is refused. */
 int jobs_deliver(struct jobs *, const struct msg *, struct err *);
 

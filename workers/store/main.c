@@ -4,7 +4,7 @@
  *	fd 3	SEQPACKET channel to the supervisor; the only descriptor it is born with
  *
  * The supervisor's first message is STORE_START with the whole configuration.  The store finds the
- * directories, makes what is missing, becomes whom the skills belong to, locks itself in, sweeps what a
+ * directories, makes what is missing, becomes whom the skills belong to, locks itself in, has swept what a
  * dead one has left, and says STORE_READY; or STORE_FAILED, and ends.  From then on it serves requests, each in a
  * process of its own.  Another configuration is another store.  When the link ends it exits.
  */
@@ -18,7 +18,6 @@
 #include "link.h"
 #include "log.h"
 #include "places.h"
-#include "staging.h"
 #include "startup.h"
 
 struct house {
@@ -43,10 +42,10 @@ start(struct house *h, const struct msg_store_start *m, struct err *e)
 {
 	if (places_open(&h->places, &h->store, m, e) == -1 || confine(&h->store, e) == -1)
 		return -1;
-	staging_sweep(h->store.skills);
 	h->jobs = jobs_open(h->loop, h->link, CHANNEL_FD, &h->store, e);
 	if (h->jobs == NULL)
 		return -1;
+	jobs_sweep(h->jobs);
 	return link_send(h->link, MSG_STORE_READY, 0, 0, &h->store.paths, e);
 }
 

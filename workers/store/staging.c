@@ -74,8 +74,6 @@ make(struct staging *s)
 int
 staging_open(struct staging *s, int skills, struct err *e)
 {
-	/* what a killed one left may have been in its last call when box-store started */
-	staging_sweep(skills);
 	*s = (struct staging){ .parent = skills, .dir = -1 };
 	for (int i = 0; i < TRIES; i++) {
 		if (make(s) == 0)
