@@ -46,11 +46,61 @@ quota_holds() { # file system, directory on it
 	boxctl rm s >/dev/null
 }
 
+# project DIRECTORY [NUMBER]: the number; limit DIRECTORY [BYTES FILES]: the hard limits of its project
+project() {
+	perl -e 'my ($dir, $new) = @ARGV; open(my $f, "<", $dir) or die "$dir: $!"; my $x = "\0" x 28;
+		ioctl($f, 0x801c581f, $x) or die $!;
+		if (defined $new) { substr($x, 12, 4) = pack("L", $new); substr($x, 0, 4) |= pack("L", 0x200); ioctl($f, 0x401c5820, $x) or die $! }
+		print unpack("x12 L", $x), "\n"' "$@"
+}
+limit() {
+	perl -e 'my ($dir, $project, $bytes, $files) = @ARGV; open(my $f, "<", $dir) or die "$dir: $!"; my $q = "\0" x 72;
+		if (defined $bytes) { $q = pack("Q8L2", $bytes / 1024, 0, 0, $files, 0, 0, 0, 0, 5, 0); syscall(443, fileno($f), 0x80000802, $project + 0, $q) == 0 or die "set: $!" }
+		syscall(443, fileno($f), 0x80000702, $project + 0, $q) == 0 or die "get: $!";
+		my @q = unpack("Q8", $q); print $q[0] * 1024, " $q[3]\n"' "$1" "$(project "$1")" $2 $3
+}
+operator_stays() { # file system, directory on it
+	mkdir -p "$2/op/sub" "$2/op2" "$2/tree/deep/op" "$2/ours/sub"
+	project "$2/op" 42 >/dev/null
+	project "$2/op2" 42 >/dev/null
+	limit "$2/op" 4194304 100 >/dev/null
+	boxctl create --name s --host-path "$2/op" --workspace-quota 64 >/dev/null
+	like "$(disk s quota)" 'watcher.*project id 42' "$1: a directory with an operator's project is watched"
+	is "$(limit "$2/op")" "4194304 100" "$1: the operator's limit is not raised"
+	like "$(boxctl exec s -c 'head -c 20000000 /dev/zero >f' 2>&1)" 'No space left|quota exceeded' "$1: and holds"
+	rm -f "$2/op/f"
+	boxctl create --name t --host-path "$2/op2" --workspace-quota 1 >/dev/null
+	boxctl exec t -c 'head -c 100000 /dev/zero >f' 2>/dev/null
+	is "$(limit "$2/op")" "4194304 100" "$1: nor lowered by way of another directory of that project"
+	boxctl rm s t >/dev/null
+
+	project "$2/tree/deep/op" 43 >/dev/null
+	limit "$2/tree/deep/op" 1048576 10 >/dev/null
+	boxctl create --name s --host-path "$2/tree" --workspace-quota 64 >/dev/null
+	like "$(disk s quota)" 'watcher.*project id 43' "$1: a directory above an operator's project is watched"
+	is "$(project "$2/tree/deep/op") $(limit "$2/tree/deep/op")" "43 1048576 10" "$1: what is below keeps its project and its limit"
+	is "$(project "$2/tree") $(project "$2/tree/deep")" "0 0" "$1: and nothing was changed before that was seen"
+	boxctl rm s >/dev/null
+
+	boxctl create --name s --host-path "$2/ours" --workspace-quota 8 >/dev/null
+	is "$(limit "$2/ours")" "8388608 300" "$1: boxd sets a limit of its own"
+	boxctl create --name t --host-path "$2/ours/sub" --workspace-quota 64 >/dev/null
+	is "$(limit "$2/ours")" "8388608 300" "$1: a session below does not change it"
+	like "$(disk t quota)" 'watcher.*another directory' "$1: that one is watched"
+	boxctl rm s t >/dev/null
+	limit "$2/ours" 2097152 50 >/dev/null
+	boxctl create --name s --host-path "$2/ours" --workspace-quota 64 >/dev/null
+	is "$(limit "$2/ours")" "2097152 50" "$1: an operator's limit on a project of boxd's stays"
+	like "$(disk s quota)" 'watcher.*boxd did not set' "$1: and the session is told"
+	boxctl rm s >/dev/null
+}
+
 truncate -s 100M "$D/ext4"
 mkfs.ext4 -q -F -O quota,project -E quotatype=prjquota "$D/ext4"
 mount -t tmpfs tmpfs /mnt && mkdir /mnt/e /mnt/x # /run, where the rest is, can not be a workspace
 mount -o loop,prjquota "$D/ext4" /mnt/e || plan skip_all "ext4 without project quotas in that kernel"
 quota_holds ext4 /mnt/e
+operator_stays ext4 /mnt/e
 umount /mnt/e
 
 # the same file system, quotas not switched on: limits could be written down and would be kept by nobody
@@ -67,6 +117,7 @@ umount /mnt/e
 if command -v mkfs.xfs >/dev/null && truncate -s 320M "$D/xfs" && mkfs.xfs -q "$D/xfs" 2>/dev/null &&
 	mount -o loop,pquota "$D/xfs" /mnt/x 2>/dev/null; then
 	quota_holds XFS /mnt/x
+	operator_stays XFS /mnt/x
 	umount /mnt/x
 else
 	skip 1 "XFS: no mkfs.xfs, or that kernel cannot mount it"

@@ -8,8 +8,10 @@
  * by number.  A subvolume made inside would have no limit; the seccomp filter refuses to
  * make any.
  */
+#include <endian.h>
 #include <errno.h>
 #include <linux/btrfs.h>
+#include <linux/btrfs_tree.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,12 +28,15 @@
 
 #define SUBVOLUME "workspace"
 
+/* What is exclusive is referenced too, so the second says nothing new; it tells our limits from an operator's. */
+#define OUR_LIMITS (BTRFS_QGROUP_LIMIT_MAX_RFER | BTRFS_QGROUP_LIMIT_MAX_EXCL)
+
 int
 btrfs_limit(int subvolume, uint64_t bytes, struct err *e)
 {
 	struct btrfs_ioctl_qgroup_limit_args args = {
 		.qgroupid = 0, /* the subvolume's own */
-		.lim = { .flags = BTRFS_QGROUP_LIMIT_MAX_RFER, .max_rfer = bytes },
+		.lim = { .flags = OUR_LIMITS, .max_rfer = bytes, .max_excl = bytes },
 	};
 
 	if (ioctl(subvolume, BTRFS_IOC_QGROUP_LIMIT, &args) == 0)
@@ -40,6 +45,47 @@ btrfs_limit(int subvolume, uint64_t bytes, struct err *e)
 		return err_set(
 		    e, E_BACKEND, "quotas are off on this btrfs; its owner can run: btrfs quota enable --simple");
 	return err_sys(e, "limit a btrfs subvolume");
+}
+
+/* The limits of a subvolume's own quota group; all 0 when it has none. */
+static int
+limit_read(int subvolume, struct btrfs_qgroup_limit_item *item, struct err *e)
+{
+	struct btrfs_ioctl_ino_lookup_args self = { .objectid = BTRFS_FIRST_FREE_OBJECTID };
+	struct btrfs_ioctl_search_args     search = { .key = { .tree_id = BTRFS_QUOTA_TREE_OBJECTID,
+							  .min_type = BTRFS_QGROUP_LIMIT_KEY,
+							  .max_type = BTRFS_QGROUP_LIMIT_KEY,
+							  .max_transid = UINT64_MAX,
+							  .nr_items = 1 } };
+
+	memset(item, 0, sizeof(*item));
+	if (ioctl(subvolume, BTRFS_IOC_INO_LOOKUP, &self) == -1)
+		return err_sys(e, "find the number of a btrfs subvolume");
+	search.key.min_offset = search.key.max_offset = self.treeid;
+	if (ioctl(subvolume, BTRFS_IOC_TREE_SEARCH, &search) == -1)
+		return errno == ENOENT ? 0 : err_sys(e, "read the limit of a btrfs subvolume"); /* quotas are off */
+	if (search.key.nr_items == 1)
+		memcpy(item, search.buf + sizeof(struct btrfs_ioctl_search_header), sizeof(*item));
+	return 0;
+}
+
+/* On disk: little endian. */
+static bool
+is_ours(const struct btrfs_qgroup_limit_item *item)
+{
+	return (le64toh(item->flags) & OUR_LIMITS) == OUR_LIMITS && item->max_rfer == item->max_excl;
+}
+
+int
+btrfs_limit_host(int subvolume, uint64_t bytes, struct err *e)
+{
+	struct btrfs_qgroup_limit_item item;
+
+	if (limit_read(subvolume, &item, e) == -1)
+		return -1;
+	if (item.flags != 0 && !is_ours(&item))
+		return err_set(e, E_BACKEND, "its btrfs subvolume has a limit that boxd did not set, which stays");
+	return btrfs_limit(subvolume, bytes, e);
 }
 
 static int

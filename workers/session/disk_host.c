@@ -3,7 +3,8 @@
  * to; it counts when it has refused something.  Otherwise the directory is watched.
  *
  * What is set on a directory of the host's stays when the session ends: the directory
- * stays too, and the next session there has the same or another limit.
+ * stays too, and the next session there has the same or another limit.  A limit that boxd
+ * did not set is an operator's, and never changed; the directory is then watched as well.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +34,7 @@ set_btrfs(int dir, const struct disk_limit *limit, struct err *e)
 		return err_set(e, E_BACKEND, "not on btrfs");
 	if (st.st_ino != SUBVOLUME_ROOT)
 		return err_set(e, E_BACKEND, "not a btrfs subvolume of its own");
-	return btrfs_limit(dir, limit->bytes, e);
+	return btrfs_limit_host(dir, limit->bytes, e);
 }
 
 /*

@@ -16,10 +16,13 @@ struct disk_limit {
 	uint64_t bytes, entries;
 };
 
-/* The limits of a tree by its project id; not yet proved. */
+/* The limits of a tree by its project id; not yet proved.  -1 when its project or limit is not boxd's. */
 int project_limit(int dir, const struct disk_limit *, struct err *);
 
 /* Of a subvolume by its own quota group; not yet proved. */
 int btrfs_limit(int subvolume, uint64_t bytes, struct err *);
+
+/* The same, on a subvolume of the host: -1 when it has a limit that boxd did not set. */
+int btrfs_limit_host(int subvolume, uint64_t bytes, struct err *);
 
 #endif
