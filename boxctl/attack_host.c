@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "fd.h"
+#include "stdfds.h"
 
 void
 host_arg(struct attack_host *h, const char *fmt, ...)
@@ -131,6 +132,7 @@ start_victim(struct attack_host *h)
 	h->victim = fork();
 	if (h->victim == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		stdfds_close_others(NULL, 0);
 		for (;;)
 			pause();
 	}

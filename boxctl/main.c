@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cmd.h"
+#include "stdfds.h"
 #include "text.h"
 
 enum { ANY = 1 << 20 };
@@ -178,7 +179,7 @@ flushed(int code)
 {
 	errno = 0;
 	if (fflush(stdout) == 0 && !ferror(stdout))
-		return code;
+		return code == EXIT_OK && ferror(stderr) ? EXIT_REFUSED : code;
 	if (errno == EPIPE || code == 128 + SIGPIPE)
 		return 128 + SIGPIPE;
 	complain("write standard output: %s", errno != 0 ? strerror(errno) : "failed");
@@ -190,7 +191,9 @@ main(int argc, char **argv)
 {
 	struct args a;
 
-	setlocale(LC_CTYPE, ""); /* which characters the terminal can show */
+	stdfds_open_unusable();
+	stdfds_keep_from_children(); /* not closed: the caller may name one by /dev/fd/N */
+	setlocale(LC_CTYPE, "");     /* which characters the terminal can show */
 	args_init(&a);
 	int code = run(&a, argc - 1, argv + 1);
 	args_clear(&a);

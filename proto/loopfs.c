@@ -43,6 +43,7 @@ tool_run(const char *program, char *const argv[], struct err *e)
 	posix_spawn_file_actions_addopen(&io, 0, "/dev/null", O_RDWR, 0);
 	posix_spawn_file_actions_adddup2(&io, 0, 1);
 	posix_spawn_file_actions_adddup2(&io, ends[1], 2);
+	posix_spawn_file_actions_addclosefrom_np(&io, 3);
 	int r = posix_spawn(&pid, program, &io, NULL, argv, env);
 	posix_spawn_file_actions_destroy(&io);
 	close(ends[1]);

@@ -5,11 +5,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
+#include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "log.h"
+#include "stdfds.h"
+
+static bool
+is_channel(int fd)
+{
+	int       type;
+	socklen_t len = sizeof(type);
+
+	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_SEQPACKET;
+}
+
+bool
+startup_descriptors(void)
+{
+	int keep = is_channel(CHANNEL_FD) ? CHANNEL_FD : -1;
+
+	stdfds_open();
+	stdfds_close_others(&keep, 1);
+	return keep != -1 && fcntl(keep, F_SETFD, FD_CLOEXEC) == 0;
+}
 
 static void
 options(const char *program, int argc, char **argv)
@@ -31,14 +50,14 @@ options(const char *program, int argc, char **argv)
 void
 startup(const char *program, int argc, char **argv)
 {
+	bool has_channel = startup_descriptors();
+
 	options(program, argc, argv);
 	log_init(program, log_level_from_env());
-	if (fcntl(CHANNEL_FD, F_GETFD) == -1) {
+	if (!has_channel) {
 		log_error("no channel on descriptor %d: boxd starts this program", CHANNEL_FD);
 		exit(1);
 	}
-	/* what we were not meant to get, nobody can take from us; kernels before 5.9 cannot do it */
-	(void)syscall(SYS_close_range, CHANNEL_FD + 1U, ~0U, 0U);
 	tzset(); /* the log's first time stamp would look for the zone's file: not once we are confined */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGINT, SIG_IGN); /* the terminal's; the supervisor decides when we end */

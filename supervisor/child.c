@@ -16,8 +16,7 @@
 
 #include "fd.h"
 #include "log.h"
-
-enum { CHANNEL = 3 };
+#include "startup.h"
 
 struct child {
 	struct ev_loop         *loop;
@@ -105,13 +104,18 @@ spawn(pid_t *pid, const char *program, int theirs)
 	posix_spawnattr_t          attr;
 	sigset_t                   none, all;
 	char                      *argv[] = { (char *)program, NULL };
+	AUTO_FD int                above = fcntl(theirs, F_DUPFD_CLOEXEC, CHANNEL_FD + 1);
 
+	/* were it CHANNEL_FD itself, a dup2 onto itself would leave it close-on-exec */
+	if (above == -1)
+		return errno;
 	sigemptyset(&none);
 	sigfillset(&all);
 	posix_spawn_file_actions_init(&files);
 	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDWR, 0);
 	posix_spawn_file_actions_adddup2(&files, 2, 1);
-	posix_spawn_file_actions_adddup2(&files, theirs, CHANNEL);
+	posix_spawn_file_actions_adddup2(&files, above, CHANNEL_FD);
+	posix_spawn_file_actions_addclosefrom_np(&files, CHANNEL_FD + 1);
 	posix_spawnattr_init(&attr);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
 	posix_spawnattr_setsigmask(&attr, &none);

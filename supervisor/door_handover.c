@@ -2,10 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "fd.h"
@@ -20,32 +22,74 @@ is_whole(const struct handover *h)
 	       (*h->instance == '\0' || instance_is_valid(h->instance));
 }
 
-/* An open descriptor of that number, or -1. */
-static int
-inherited(const char *number)
+/* A memfd with exactly one of these in it. */
+static bool
+is_memfd(int fd)
 {
-	char *end;
-	long  fd = strtol(number, &end, 10);
+	struct stat st;
 
-	return *end == '\0' && fd > STDERR_FILENO && fcntl((int)fd, F_SETFD, FD_CLOEXEC) == 0 ? (int)fd : -1;
+	return fcntl(fd, F_GET_SEALS) != -1 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 0 &&
+	       st.st_size == sizeof(struct handover);
+}
+
+static bool
+is_listener(int fd)
+{
+	int       listens = 0;
+	socklen_t len = sizeof(listens);
+
+	return fd > STDERR_FILENO && getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) == 0 && listens != 0;
+}
+
+/* The memfd that the environment names, or -1. */
+static int
+inherited(void)
+{
+	const char *number = getenv(HANDOVER_ENV);
+	char       *end;
+	long        fd = number == NULL ? -1 : strtol(number, &end, 10);
+
+	return fd > STDERR_FILENO && fd <= INT_MAX && *end == '\0' && is_memfd((int)fd) ? (int)fd : -1;
+}
+
+/* A listener that is none is left out. */
+static int
+read_from(int memfd, struct handover *h)
+{
+	if (pread(memfd, h, sizeof(*h), 0) != sizeof(*h) || !is_whole(h)) {
+		*h = (struct handover){ .listener = -1 };
+		return -1;
+	}
+	if (h->listener == memfd || !is_listener(h->listener))
+		h->listener = -1;
+	return 0;
+}
+
+size_t
+handover_descriptors(int fds[HANDOVER_FDS])
+{
+	struct handover h;
+	int             memfd = inherited();
+
+	if (memfd == -1)
+		return 0;
+	fds[0] = memfd;
+	fds[1] = read_from(memfd, &h) == 0 ? h.listener : -1;
+	sodium_memzero(&h, sizeof(h));
+	return HANDOVER_FDS;
 }
 
 void
 handover_take(struct handover *h)
 {
-	const char *number = getenv(HANDOVER_ENV);
-	AUTO_FD int from = number == NULL ? -1 : inherited(number);
+	bool        was_told = getenv(HANDOVER_ENV) != NULL;
+	AUTO_FD int from = inherited();
 
 	*h = (struct handover){ .listener = -1 };
 	unsetenv(HANDOVER_ENV);
-	if (from == -1)
-		return;
-	if (pread(from, h, sizeof(*h), 0) != sizeof(*h) || !is_whole(h)) {
-		log_warn("what the boxd before left of LangBot's door cannot be used");
-		*h = (struct handover){ .listener = -1 };
-		return;
-	}
-	if (h->listener <= STDERR_FILENO || fcntl(h->listener, F_SETFD, FD_CLOEXEC) == -1)
+	if (was_told && (from == -1 || read_from(from, h) == -1))
+		log_warn("what the previous boxd left for LangBot's door cannot be used");
+	if (h->listener != -1 && fcntl(h->listener, F_SETFD, FD_CLOEXEC) == -1)
 		h->listener = -1;
 }
 

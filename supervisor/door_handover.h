@@ -17,6 +17,11 @@ struct handover {
 	char          instance[INSTANCE_LEN + 1]; /* empty: none */
 };
 
+enum { HANDOVER_FDS = 2 };
+
+/* The descriptors that were left to us, as long as they are what they should be.  Their number. */
+size_t handover_descriptors(int fds[HANDOVER_FDS]);
+
 /* Empty when nobody left anything.  Its descriptors do not pass to our children. */
 void handover_take(struct handover *);
 

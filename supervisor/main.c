@@ -24,6 +24,7 @@
 #include "ask.h"
 #include "dirs.h"
 #include "door.h"
+#include "door_handover.h"
 #include "egress.h"
 #include "errorring.h"
 #include "fd.h"
@@ -38,6 +39,7 @@
 #include "readiness.h"
 #include "registry.h"
 #include "spare.h"
+#include "stdfds.h"
 #include "store.h"
 #include "tenancy.h"
 #include "tenantroots.h"
@@ -378,6 +380,19 @@ run(struct house *h, struct dirs *d, struct door_start *door, bool *exec_anew, s
 	return c.status;
 }
 
+/*
+ * Before a file is opened: what a careless parent left open stays neither here nor in a worker.  Only --check-config
+ * keeps it, because its file may be a shell's /dev/fd/63, and it starts nothing.
+ */
+static void
+close_others(const struct options *o)
+{
+	int keep[HANDOVER_FDS];
+
+	if (!o->check)
+		stdfds_close_others(keep, handover_descriptors(keep));
+}
+
 static int
 fail(const struct err *e, int status)
 {
@@ -418,8 +433,10 @@ main(int argc, char **argv)
 	bool                 exec_anew = false;
 	char                 self[PATH_MAX] = "";
 
+	stdfds_open();
 	log_init("boxd", LOG_INFO);
 	parse_options(argc, argv, &o);
+	close_others(&o);
 	if (sodium_init() == -1)
 		return fail(&(struct err){ .text = "libsodium does not start" }, 1);
 	int told = read_config(&config, &o, &door);

@@ -25,6 +25,7 @@
 
 #include "buf.h"
 #include "fd.h"
+#include "stdfds.h"
 
 static const char *const directories[] = {
 	"etc",
@@ -348,6 +349,7 @@ keeper_main(const char *path, int say)
 	struct err e = { 0 };
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	stdfds_close_others(&say, 1);
 	hide(path, &e);
 	(void)!write(say, e.text, strlen(e.text) + 1);
 	for (;;)

@@ -20,6 +20,7 @@
 
 #include "attack.h"
 #include "clock.h"
+#include "stdfds.h"
 
 enum { EXIT_ALL_HELD = 0, EXIT_SOME_OPEN = 1, EXIT_USAGE = 2 };
 
@@ -241,6 +242,7 @@ int
 main(int argc, char **argv)
 {
 	look_at_descriptors();
+	stdfds_open();
 	first_pid = getpid();
 	signal(SIGPIPE, SIG_IGN);
 	if (!join_only(argc, argv) || is_given("--help")) {

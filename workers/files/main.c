@@ -31,6 +31,7 @@
 #include "handles.h"
 #include "list.h"
 #include "remove.h"
+#include "stdfds.h"
 
 enum { CHANNEL = 0, OLD_SEC = 3600 };
 
@@ -286,6 +287,7 @@ main(int argc, char **argv)
 	struct house h = { 0 };
 	struct err   e = { 0 };
 
+	stdfds_open(); /* init closes the rest */
 	/* as the memfd we are executed from may not be read we are this already; elsewhere we are not */
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	prctl(PR_SET_NAME, "box-files", 0, 0, 0);

@@ -40,6 +40,7 @@
 #include "landlock.h"
 #include "limits.h"
 #include "master.h"
+#include "stdfds.h"
 
 enum { FD_LISTENER = 3, FD_MASTER = 4, FD_FILTER = 5, BACKLOG = 8 };
 
@@ -103,6 +104,16 @@ parse(int argc, char **argv, struct options *o, struct err *e)
 		return err_set(e, E_INVALID, "'%s' should be milliseconds", argv[2]);
 	o->orphan_ns = (int64_t)ms * 1000000;
 	return 0;
+}
+
+/* What the worker placed for us stays open, and nothing else does. */
+static void
+close_others(const struct options *o)
+{
+	const int keep[] = { FD_LISTENER, FD_MASTER, FD_FILTER, (int)o->oom, (int)o->slots, (int)o->net,
+		(int)o->net + 1, (int)o->net + 2, (int)o->hold };
+
+	stdfds_close_others(keep, sizeof(keep) / sizeof(*keep));
 }
 
 /* They came through an exec, so they are not close-on-exec yet. */
@@ -250,7 +261,11 @@ main(int argc, char **argv)
 	struct house   h = { 0 };
 	struct err     e;
 
-	if (parse(argc, argv, &o, &e) == -1 || build(&h, &o, &e) == -1)
+	stdfds_open();
+	if (parse(argc, argv, &o, &e) == -1)
+		return fail(&e);
+	close_others(&o);
+	if (build(&h, &o, &e) == -1)
 		return fail(&e);
 	run(&h);
 	return 0;

@@ -14,10 +14,9 @@
 #include "fd.h"
 #include "link.h"
 #include "log.h"
+#include "startup.h"
 #include "trial.h"
 #include "volume.h"
-
-enum { CHANNEL = 3 };
 
 struct pool {
 	struct ev_loop *loop;
@@ -236,7 +235,7 @@ serve(void)
 	struct pool                  p = { .loop = ev_loop_new(EVFLAG_AUTO) };
 	struct err                   e = { 0 };
 
-	if (p.loop == NULL || (p.link = link_open(p.loop, CHANNEL, FROM_SUPERVISOR, &ops, &p, &e)) == NULL) {
+	if (p.loop == NULL || (p.link = link_open(p.loop, CHANNEL_FD, FROM_SUPERVISOR, &ops, &p, &e)) == NULL) {
 		log_error("%s", p.loop == NULL ? "no event loop" : e.text);
 		return 1;
 	}
@@ -283,7 +282,7 @@ mount_all(const char *path)
 int
 main(int argc, char **argv)
 {
-	struct stat st;
+	bool has_channel = startup_descriptors();
 
 	if (argc > 1 && strcmp(argv[1], "--version") == 0)
 		return puts("box-pool " BOXD_VERSION) < 0;
@@ -291,7 +290,7 @@ main(int argc, char **argv)
 	umask(022);
 	if (argc == 3 && strcmp(argv[1], "mount") == 0)
 		return mount_all(argv[2]);
-	if (argc == 1 && fstat(CHANNEL, &st) == 0 && S_ISSOCK(st.st_mode))
+	if (argc == 1 && has_channel)
 		return serve();
 	fprintf(stderr, "box-pool: a part of boxd, which starts it; see boxd(8)\n");
 	return 2;

@@ -2,29 +2,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "log.h"
+#include "startup.h"
 #include "worker.h"
-
-static bool
-has_channel(void)
-{
-	int       type;
-	socklen_t len = sizeof(type);
-
-	return getsockopt(3, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_SEQPACKET;
-}
 
 int
 main(int argc, char **argv)
 {
 	struct worker   w;
 	struct ev_loop *loop;
+	bool            has_channel = startup_descriptors();
 
 	if (argc > 1 && strcmp(argv[1], "--version") == 0)
 		return puts("box-session " BOXD_VERSION) < 0;
-	if (argc > 1 || !has_channel()) {
+	if (argc > 1 || !has_channel) {
 		fprintf(stderr, "box-session: a part of boxd, which starts it; see boxd(8)\n");
 		return 2;
 	}
