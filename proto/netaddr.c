@@ -102,6 +102,49 @@ netaddr_sockaddr(const struct netaddr *a, uint16_t port, struct sockaddr_storage
 	return sizeof(v6);
 }
 
+/* ---- IPv4 within IPv6 ------------------------------------------------------ */
+
+static void
+pick(const struct netaddr *a, const uint8_t at[4], uint8_t mask, struct netaddr *v4)
+{
+	*v4 = (struct netaddr){ .family = 4 };
+	for (int i = 0; i < 4; i++)
+		v4->bytes[i] = a->bytes[at[i]] ^ mask;
+}
+
+/* "64:ff9b:1::/48" may be used with several lengths: in the shortest the last bytes are zero. */
+static bool
+ends_in_zeros(const struct netaddr *a)
+{
+	static const uint8_t zeros[4];
+
+	return memcmp(a->bytes + 12, zeros, sizeof(zeros)) == 0;
+}
+
+bool
+netaddr_embedded(const struct netaddr *a, struct netaddr *v4)
+{
+	static const uint8_t last[4] = { 12, 13, 14, 15 }, in_48[4] = { 6, 7, 9, 10 }, in_6to4[4] = { 2, 3, 4, 5 };
+	static const struct netaddr nat64 = { 6, { 0, 0x64, 0xff, 0x9b } },
+				    local64 = { 6, { 0, 0x64, 0xff, 0x9b, 0, 1 } };
+	static const struct netaddr to4 = { 6, { 0x20, 0x02 } }, teredo = { 6, { 0x20, 0x01 } };
+
+	if (netaddr_within(a, &nat64, 96))
+		pick(a, last, 0, v4);
+	else if (netaddr_within(a, &local64, 48))
+		pick(a, ends_in_zeros(a) ? in_48 : last, 0, v4);
+	else if (netaddr_within(a, &to4, 16))
+		pick(a, in_6to4, 0, v4);
+	else if (netaddr_within(a, &teredo, 32))
+		pick(a, last, 0xff, v4);
+	else if (a->family == 6 && (a->bytes[8] & ~2) == 0 && a->bytes[9] == 0 && a->bytes[10] == 0x5e &&
+		 a->bytes[11] == 0xfe)
+		pick(a, last, 0, v4);
+	else
+		return false;
+	return true;
+}
+
 /* ---- netrange.def ---------------------------------------------------------- */
 
 enum { MAY, NEVER };

@@ -31,6 +31,12 @@ bool netaddr_within(const struct netaddr *, const struct netaddr *network, unsig
 /* false: neither AF_INET nor AF_INET6. */
 bool netaddr_of(const struct sockaddr *, struct netaddr *, uint16_t *port);
 
+/*
+ * Some addresses of IPv6 stand for one of IPv4, to which a translator or a tunnel takes the packet: NAT64 with its two
+ * well-known prefixes, 6to4, Teredo, ISATAP.  false: not this one.
+ */
+bool netaddr_embedded(const struct netaddr *, struct netaddr *v4);
+
 /* As large as the family has it. */
 socklen_t netaddr_sockaddr(const struct netaddr *, uint16_t port, struct sockaddr_storage *);
 

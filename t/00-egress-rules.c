@@ -128,6 +128,41 @@ denied(struct verdict v, const char *rule, const char *what)
 	is(v.rule, rule, "by %s", rule);
 }
 
+/* ---- addresses that stand for another ---- */
+
+static struct target
+translated(const char *address, bool own)
+{
+	struct target t = to(address, 443);
+
+	if (!netaddr_embedded(&t.address, &t.embedded))
+		BAIL_OUT("%s stands for none", address);
+	t.embedded_own = own;
+	return t;
+}
+
+static void
+test_embedded(void)
+{
+	static const char *const nat64[] = { "allow 64:ff9b::/96", NULL };
+	static const char *const lan[] = { "allow 64:ff9b::/96", "allow 10.0.0.0/8", NULL };
+	static const char *const no[] = { "deny 8.8.0.0/16", "allow 64:ff9b::/96", NULL };
+
+	denied(
+	    judge(NONE, NONE, translated("64:ff9b::8.8.8.8", false)), "built-in: IPv4 by NAT64 64:ff9b::/96", "NAT64");
+	allowed(judge(nat64, NONE, translated("64:ff9b::8.8.8.8", false)), nat64[0], "opened, to the internet");
+	denied(judge(nat64, NONE, translated("64:ff9b::10.1.2.3", false)), "built-in: private 10.0.0.0/8",
+	    "opened, to what is private");
+	denied(judge(nat64, NONE, translated("64:ff9b::169.254.169.254", false)),
+	    "built-in: link-local and metadata 169.254.0.0/16", "opened, to metadata");
+	denied(judge(nat64, NONE, translated("64:ff9b::8.8.8.8", true)), "built-in: this host's own address",
+	    "opened, to this host");
+	allowed(judge(lan, NONE, translated("64:ff9b::10.1.2.3", false)), nat64[0], "both opened");
+	denied(judge(lan, NONE, translated("64:ff9b::127.0.0.1", false)), "built-in: loopback 127.0.0.0/8", "loopback");
+	denied(judge(no, NONE, translated("64:ff9b::8.8.8.8", false)), no[0], "denied by what it stands for");
+	denied(judge(nat64, no, translated("64:ff9b::8.8.8.8", false)), no[0], "by a client too");
+}
+
 /* ---- without any rule ---- */
 
 static void
@@ -454,6 +489,7 @@ test_sharing(void)
 int
 main(void)
 {
+	test_embedded();
 	plan(NO_PLAN);
 	test_ranges();
 	test_own();

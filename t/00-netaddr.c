@@ -96,7 +96,14 @@ knows_ranges(void)
 		{ "::", "this host" },
 		{ "::ffff:127.0.0.1", "loopback" },
 		{ "::7f00:1", "IPv4-compatible" },
+		{ "::ffff:0:7f00:1", "IPv4-translated" },
 		{ "64:ff9b::7f00:1", "IPv4 by NAT64" },
+		{ "64:ff9b:1:7f00::1", "IPv4 by NAT64" },
+		{ "64:ff9b:2::1", "not of the internet" },
+		{ "200::1", "not of the internet" },
+		{ "4000::1", "not of the internet" },
+		{ "a000::1", "not of the internet" },
+		{ "100:0:0:1::1", "dummy" },
 		{ "2002:7f00:1::", "IPv4 by 6to4" },
 		{ "2001:0:1::", "protocol assignments and Teredo" },
 		{ "fd00:ec2::254", "unique local and metadata" },
@@ -117,6 +124,30 @@ knows_ranges(void)
 		    "%s/%u is a network", all[i].text, all[i].prefix);
 }
 
+static const char *
+embedded_in(const char *address)
+{
+	static char    text[NETADDR_TEXT];
+	struct netaddr a, v4;
+
+	return netaddr_parse(address, &a) && netaddr_embedded(&a, &v4) ? netaddr_text(&v4, text) : "none";
+}
+
+static void
+finds_embedded(void)
+{
+	is(embedded_in("64:ff9b::10.1.2.3"), "10.1.2.3", "NAT64 stands for an address of IPv4");
+	is(embedded_in("64:ff9b:1::10.1.2.3"), "10.1.2.3", "and so does its local prefix");
+	is(embedded_in("64:ff9b:1:a01:2:300::"), "10.1.2.3", "in its shortest form too");
+	is(embedded_in("2002:a01:203::1"), "10.1.2.3", "6to4");
+	is(embedded_in("2001:0:808:808::f5fe:fdfc"), "10.1.2.3", "Teredo");
+	is(embedded_in("2606:4700::5efe:10.1.2.3"), "10.1.2.3", "ISATAP");
+	is(embedded_in("2606:4700::200:5efe:10.1.2.3"), "10.1.2.3", "ISATAP of an address of the internet");
+	is(embedded_in("2606:4700::1111"), "none", "others stand for none");
+	is(embedded_in("2001:4860:4860::8888"), "none", "nor does what only looks like Teredo");
+	is(embedded_in("10.1.2.3"), "none", "nor IPv4 itself");
+}
+
 int
 main(void)
 {
@@ -124,5 +155,6 @@ main(void)
 	is_within();
 	converts();
 	knows_ranges();
+	finds_embedded();
 	done_testing();
 }

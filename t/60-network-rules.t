@@ -18,6 +18,9 @@ allow 10.20.30.0/24 port 80
 allow fd12:3456::/32
 deny good.example
 
+[nat64]
+allow 64:ff9b::/96
+
 [host]
 allow 185.199.108.10
 
@@ -78,6 +81,11 @@ fd12:3457::7/80: ECONNREFUSED" "and nothing beside it"
 like "$(fetch lan http://good.example/)" "$unresolved" "its rules come before those for all"
 like "$(fetch lan http://x.pkg.example/)" 'host=x.pkg.example' "which come behind"
 is "$(inside s tcp 10.20.30.40/80)" "10.20.30.40/80: ECONNREFUSED" "other sessions have nothing of it"
+session nat64 --network-set nat64
+like "$(inside nat64 tcp 64:ff9b::5db8:d822/80)" 'OK served 64:ff9b::' "translated addresses can be opened"
+is "$(inside nat64 tcp 64:ff9b::a14:1e28/80 64:ff9b::7f00:1/8080 64:ff9b::b9c7:6c0a/8080)" "64:ff9b::a14:1e28/80: ECONNRESET
+64:ff9b::7f00:1/8080: ECONNRESET
+64:ff9b::b9c7:6c0a/8080: ECONNRESET" "but not those that stand for a private one, loopback or this host"
 like "$(inside lan name lan.example)" 'NONAME|NODATA' "names there are still names"
 session one --network-set one
 like "$(inside one tcp 151.101.0.223/8443)" 'OK served' "a section with one address"

@@ -8,11 +8,20 @@ now_sec(void)
 	return (double)span_us() / 1e6;
 }
 
+static bool
+is_boxd_own(const struct reach *r, const struct place *p)
+{
+	return own_is(r->own, &p->address, p->port, p->way == WAY_OWN) ||
+	       (p->embedded.family != 0 && own_is(r->own, &p->embedded, p->port, p->embedded_own));
+}
+
 void
 reach_place(const struct reach *r, const struct netaddr *a, uint16_t port, struct place *p)
 {
 	*p = (struct place){ .address = *a, .port = port, .way = route_to(r->routes, a) };
-	p->boxd_own = own_is(r->own, a, port, p->way == WAY_OWN);
+	if (netaddr_embedded(a, &p->embedded))
+		p->embedded_own = route_to(r->routes, &p->embedded) == WAY_OWN;
+	p->boxd_own = is_boxd_own(r, p);
 }
 
 void
@@ -39,6 +48,8 @@ reach_judge(const struct reach *r, const struct place *p, const char *const *nam
 	struct target t = {
 		.address = p->address,
 		.port = p->port,
+		.embedded = p->embedded,
+		.embedded_own = p->embedded_own,
 		.host_own = p->way == WAY_OWN,
 		.boxd_own = p->boxd_own,
 		.names = names,
@@ -60,7 +71,7 @@ somewhere_in(const struct reach *r, struct place *p, const struct laws *l, const
 {
 	for (size_t i = 0; i < l->edges.n; i++) {
 		p->port = l->edges.v[i];
-		p->boxd_own = own_is(r->own, &p->address, p->port, p->way == WAY_OWN);
+		p->boxd_own = is_boxd_own(r, p);
 		reach_judge(r, p, &name, 1, v);
 		if (v->allowed)
 			return true;

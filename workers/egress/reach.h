@@ -20,7 +20,9 @@ struct place {
 	struct netaddr address;
 	uint16_t       port;
 	enum way       way;
-	bool           boxd_own; /* a door of boxd */
+	struct netaddr embedded;     /* that it stands for; of no family: none */
+	bool           embedded_own; /* that is an address of this machine */
+	bool           boxd_own;     /* a door of boxd */
 };
 
 struct names {

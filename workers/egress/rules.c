@@ -246,6 +246,42 @@ narrow_by(struct verdict *v, const struct rule *r, const char *by)
 	}
 }
 
+/* The rule with an address that decides about an address that another one stands for. */
+static const struct rule *
+first_of_embedded(const struct rules *l, const struct target *t, const struct netrange *range)
+{
+	for (size_t i = 0; l != NULL && i < l->n; i++) {
+		const struct rule *r = &l->v[i];
+
+		if (r->scope == FOR_NETWORK && t->port >= r->port_low && t->port <= r->port_high &&
+		    netaddr_within(&t->embedded, &r->network, r->prefix) &&
+		    (!r->allow || range == NULL || !range->never))
+			return r;
+	}
+	return NULL;
+}
+
+/*
+ * What was allowed for the address as it is must be so for the one that it stands for: that is not denied, and if it is
+ * guarded, it is opened.
+ */
+static void
+judge_embedded(const struct rules *set, const struct rules *narrow, const struct target *t, struct verdict *v)
+{
+	const struct netrange *range = netrange_of(&t->embedded);
+	const struct rule     *r = first_of_embedded(set, t, range), *own = first_of_embedded(narrow, t, NULL);
+
+	if (r != NULL && !r->allow)
+		by_rule(v, r, NULL);
+	else if (r == NULL && range != NULL)
+		built_in_range(v, range);
+	else if (r == NULL && t->embedded_own)
+		built_in(v, false, "this host's own address");
+	else if (own != NULL && !own->allow)
+		by_rule(v, own, NULL);
+	v->by_name &= v->allowed;
+}
+
 void
 rules_judge(const struct rules *set, const struct rules *narrow, const struct target *t, struct verdict *v)
 {
@@ -276,6 +312,8 @@ rules_judge(const struct rules *set, const struct rules *narrow, const struct ta
 		r = first_of_narrow(narrow, t, &by);
 		narrow_by(v, r, by);
 	}
+	if (v->allowed && t->embedded.family != 0)
+		judge_embedded(set, narrow, t, v);
 }
 
 /* ---- names -------------------------------------------------------------------------- */

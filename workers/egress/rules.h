@@ -23,9 +23,11 @@ void          rules_drop(struct rules **);
 struct target {
 	struct netaddr     address;
 	uint16_t           port;
-	bool               host_own; /* an address of this machine, or a broadcast or multicast of its networks */
-	bool               boxd_own; /* a door of boxd: no rule opens it */
-	const char *const *names;    /* that the session was told this address for */
+	struct netaddr     embedded;     /* that it stands for; of no family: none */
+	bool               embedded_own; /* that is an address of this machine */
+	bool               host_own;     /* an address of this machine, or a broadcast or multicast of its networks */
+	bool               boxd_own;     /* a door of boxd: no rule opens it */
+	const char *const *names;        /* that the session was told this address for */
 	size_t             n_names;
 };
 
