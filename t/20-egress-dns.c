@@ -235,6 +235,143 @@ test_servers(void)
 	session_close();
 }
 
+/* ---- ports ------------------------------------------------------------------------------------ */
+
+enum { QUESTIONS = 30 };
+
+static struct nb_question seen[QUESTIONS * 4];
+static size_t             n_seen;
+static bool               answering;
+
+static void
+on_noted(struct namebox *b, const struct nb_question *q)
+{
+	if (n_seen < sizeof(seen) / sizeof(*seen))
+		seen[n_seen++] = *q;
+	if (answering)
+		dnsbox_asked(b, q);
+}
+
+static size_t
+different_ports(void)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < n_seen; i++) {
+		bool again = false;
+
+		for (size_t j = 0; j < i; j++)
+			again |= seen[j].from.sin_port == seen[i].from.sin_port;
+		n += !again;
+	}
+	return n;
+}
+
+static void
+ask_many(const char *label, unsigned from, unsigned n)
+{
+	char name[64];
+
+	for (unsigned i = from; i < from + n; i++) {
+		snprintf(name, sizeof(name), "%s%u.test", label, i);
+		ask_udp(i, name, T_A);
+	}
+}
+
+static void
+test_ports(void)
+{
+	size_t before;
+
+	session_open(PLENTY);
+	server.handler = on_noted;
+	n_seen = 0;
+	answering = true;
+	for (int i = 0; i < QUESTIONS / 2; i++)
+		lookup("a.test", T_A);
+	cmp_ok(different_ports(), ">=", n_seen - 2, "questions one after the other come from other ports");
+	answering = false;
+	n_seen = 0;
+	ask_many("wait", 100, QUESTIONS);
+	UNTIL(n_seen == QUESTIONS);
+	cmp_ok(different_ports(), "==", QUESTIONS, "and so do those at the same time");
+	before = n_seen;
+	for (size_t i = 0; i < before; i++)
+		dnsbox_asked(&server, &seen[i]);
+	for (size_t i = 0; i < before; i++)
+		UNTIL(hear());
+	server.handler = dnsbox_asked;
+	pass("each gets its answer");
+	session_close();
+}
+
+/* An answer with that number and name, to that port, from another one or from the server's. */
+static void
+forge(const struct nb_question *to, uint16_t id, const char *name, int from)
+{
+	struct nb_question q = *to;
+	struct buf         b = { 0 };
+
+	wire_head(&b, id, QR | RD, 1, 1, 0, 0);
+	wire_question(&b, name, T_A);
+	wire_address(&b, name, 300, "6.6.6.6");
+	q.fd = from != -1 ? from : q.fd;
+	namebox_send(&q, b.data, b.len);
+	buf_clear(&b);
+}
+
+static void
+test_forged(void)
+{
+	int stranger = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	session_open(PLENTY);
+	server.handler = on_noted;
+	n_seen = 0;
+	ask_udp(1, "wait1.test", T_A);
+	ask_udp(2, "wait2.test", T_A);
+	UNTIL(n_seen == 2);
+	forge(&seen[0], seen[0].id, seen[0].name, stranger);
+	forge(&seen[0], (uint16_t)(seen[0].id + 1), seen[0].name, -1);
+	forge(&seen[0], seen[0].id, "other.test", -1);
+	forge(&seen[1], seen[0].id, seen[0].name, -1);
+	forge(&seen[0], seen[1].id, seen[1].name, -1);
+	for (int i = 0; i < 200; i++) {
+		ev_run(loop, EVRUN_NOWAIT);
+		if (hear())
+			break;
+	}
+	cmp_ok(n_got, "==", 0, "another port, number, question, or the port of another question: no answer is taken");
+	server.handler = dnsbox_asked;
+	answering = true;
+	dnsbox_asked(&server, &seen[1]);
+	UNTIL(hear());
+	unlike(wire_text(got, n_got), "6.6.6.6", "the answer to the question is");
+	close(stranger);
+	session_close();
+}
+
+/* More questions than there may be sockets: the rest share, and all are answered. */
+static void
+test_many_share(void)
+{
+	size_t n = 0;
+
+	session_open(PLENTY);
+	server.handler = on_noted;
+	answering = true;
+	n_seen = 0;
+	ask_many("hold", 1, DNSBOX_SOCKETS + 20);
+	UNTIL(n_held == DNSBOX_SOCKETS + 20);
+	cmp_ok(different_ports(), "<=", DNSBOX_SOCKETS, "there are no more sockets than there may be");
+	release();
+	for (; n < DNSBOX_SOCKETS + 20; n++)
+		UNTIL(hear());
+	pass("and all questions are answered");
+	server.handler = dnsbox_asked;
+	session_close();
+}
+
 int
 main(void)
 {
@@ -247,6 +384,9 @@ main(void)
 	test_truncation();
 	test_many();
 	test_servers();
+	test_ports();
+	test_forged();
+	test_many_share();
 	dnsbox_close();
 	done_testing();
 }

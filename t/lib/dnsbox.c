@@ -374,7 +374,7 @@ dnsbox_resolver(void)
 	struct err  e = { 0 };
 	const char *address = server.address;
 
-	resolver = resolver_open(loop, &(struct strs){ 1, &address }, &e);
+	resolver = resolver_open(loop, &(struct strs){ 1, &address }, DNSBOX_SOCKETS, &e);
 	if (resolver == NULL)
 		BAIL_OUT("resolver_open: %s", e.text);
 }

@@ -8,7 +8,7 @@
 #include "namebox.h"
 #include "workers/egress/dns.h"
 
-enum { PLENTY = 1 << 30 };
+enum { PLENTY = 1 << 30, DNSBOX_SOCKETS = 40 };
 
 extern struct ev_loop  *loop;
 extern struct namebox   server;

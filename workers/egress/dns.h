@@ -18,10 +18,10 @@
 struct resolver;
 
 /*
- * servers: "1.2.3.4", "1.2.3.4:53", "[::1]:53"; none: no name can be resolved.  Reads no file, then or later; opens
- * /dev/urandom once, so it comes before the confinement.  The process ignores SIGPIPE (startup.h).
+ * servers: "1.2.3.4", "1.2.3.4:53", "[::1]:53"; none: no name can be resolved.  sockets: at one time, for questions by UDP;
+ * those beyond share.  Reads no file, then or later; opens /dev/urandom once, so it comes before the confinement.  The process ignores SIGPIPE (startup.h).
  */
-struct resolver *resolver_open(struct ev_loop *, const struct strs *servers, struct err *);
+struct resolver *resolver_open(struct ev_loop *, const struct strs *servers, size_t sockets, struct err *);
 void             resolver_close(struct resolver **); /* after all that ask it */
 
 /* From the next question on, and for those that wait.  -1 and the reason: those before stay, if one is no address. */

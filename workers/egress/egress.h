@@ -24,6 +24,7 @@ struct egress {
 	uint64_t         connections; /* of one session at one time */
 	uint64_t         dns_bytes;   /* of one session in a minute */
 	uint64_t         descriptors; /* that this process may have */
+	uint64_t         asking;      /* of these, for questions about names */
 	uint64_t         flows;       /* of all sessions */
 	uint64_t         tenants;
 };

@@ -21,6 +21,9 @@
 #include "startup.h"
 #include "tenants.h"
 
+/* Descriptors for questions about names: a part of all, and enough to hide from whoever forges answers. */
+enum { ASKING_PART = 16, ASKING_MOST = 256 };
+
 struct house {
 	struct egress   egress;
 	struct tenants *tenants; /* owned; NULL until started */
@@ -55,13 +58,14 @@ static int
 prepare(struct egress *g, const struct msg_egress_start *s, struct err *e)
 {
 	g->descriptors = raise_descriptors();
+	g->asking = g->descriptors / ASKING_PART < ASKING_MOST ? g->descriptors / ASKING_PART : ASKING_MOST;
 	g->connections = s->connections;
 	g->dns_bytes = s->dns_bytes;
 	g->spare = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
 	if (own_parse(&g->own, &s->own, e) == -1 || (g->sets = sets_new(s->sets.v, s->sets.n, e)) == NULL ||
 	    (g->routes = routes_open(e)) == NULL || (g->hello = hello_open(e)) == NULL ||
 	    (g->turns = turns_open(g->loop, e)) == NULL ||
-	    (g->resolver = resolver_open(g->loop, &s->resolvers, e)) == NULL)
+	    (g->resolver = resolver_open(g->loop, &s->resolvers, g->asking, e)) == NULL)
 		return -1;
 	g->buffer = malloc(PUMP_BUFFER);
 	return g->buffer == NULL ? err_set(e, E_SYS, "no memory for a buffer") : 0;

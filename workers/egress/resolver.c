@@ -1,7 +1,7 @@
 /*
  * One c-ares channel for all sessions.  c-ares gives the questions their numbers, knows which answer is to which,
- * tries the servers one after the other, and goes to TCP with what is too long for UDP.  Here are its sockets and its
- * clock on our loop, and the asks, which outlive those who asked.
+ * tries the servers one after the other, and goes to TCP with what is too long for UDP.  Here are its clock, its sockets
+ * for TCP on our loop (those for UDP are in ports.h), and the asks, which outlive those who asked.
  *
  * c-ares is told everything that it would read from /etc/resolv.conf or the environment, so it reads nothing; it opens
  * /dev/urandom once, when the channel is made.  The channel is therefore made before the confinement and kept: other
@@ -20,6 +20,7 @@
 
 #include "bounds.h"
 #include "dns.h"
+#include "ports.h"
 #include "resolver.h"
 
 enum { TIMEOUT_MS = 2000, TRIES = 2, EDNS_BYTES = 1232, DNS_PORT = 53 };
@@ -48,6 +49,7 @@ TAILQ_HEAD(asks, ask);
 struct resolver {
 	struct ev_loop *loop;
 	ares_channel    channel; /* owned */
+	struct ports   *ports;   /* owned; its sockets */
 	size_t          servers;
 	struct asks     asks; /* owned */
 	size_t          n_asks;
@@ -336,8 +338,23 @@ open_channel(struct resolver *r, struct err *e)
 	return status == ARES_SUCCESS ? 0 : err_set(e, E_SYS, "c-ares: %s", ares_strerror(status));
 }
 
+static void
+on_ports(void *arg)
+{
+	wind(arg);
+}
+
+static int
+open_ports(struct resolver *r, size_t most, struct err *e)
+{
+	if ((r->ports = ports_open(r->loop, r->channel, most)) == NULL)
+		return err_set(e, E_SYS, "no memory for the sockets of a resolver");
+	ports_on_answer(r->ports, on_ports, r);
+	return 0;
+}
+
 struct resolver *
-resolver_open(struct ev_loop *loop, const struct strs *servers, struct err *e)
+resolver_open(struct ev_loop *loop, const struct strs *servers, size_t sockets, struct err *e)
 {
 	struct resolver *r = calloc(1, sizeof(*r));
 
@@ -351,7 +368,7 @@ resolver_open(struct ev_loop *loop, const struct strs *servers, struct err *e)
 	LIST_INIT(&r->watches);
 	ev_timer_init(&r->tick, on_tick, 0., 0.);
 	r->tick.data = r;
-	if (open_channel(r, e) == -1 || resolver_servers(r, servers, e) == -1)
+	if (open_channel(r, e) == -1 || open_ports(r, sockets, e) == -1 || resolver_servers(r, servers, e) == -1)
 		resolver_close(&r);
 	return r;
 }
@@ -368,6 +385,7 @@ resolver_close(struct resolver **rp)
 	r->servers = 0;
 	if (r->channel != NULL)
 		ares_destroy(r->channel);
+	ports_close(&r->ports);
 	ares_library_cleanup();
 	ev_timer_stop(r->loop, &r->tick);
 	free(r);

@@ -26,7 +26,7 @@ static const double AWAY_SEC = 0.1;
 
 enum {
 	BURST = 64,      /* accepted before others get their turn */
-	RESERVED = 64,   /* descriptors of the channel, the loop and the resolver */
+	RESERVED = 64,   /* descriptors of the channel and the loop */
 	OF_A_TENANT = 3, /* its sockets; those of questions about names come out of the quarter */
 	OF_A_FLOW = 2,
 	WIDE_FLOWS = 16, /* of a tenant: those beyond get small buffers */
@@ -45,7 +45,7 @@ static bool
 has_room(const struct tenant *t)
 {
 	const struct egress *g = t->egress;
-	uint64_t             fixed = RESERVED + OF_A_TENANT * g->tenants;
+	uint64_t             fixed = RESERVED + g->asking + OF_A_TENANT * g->tenants;
 	uint64_t             all = fixed < g->descriptors ? (g->descriptors - fixed) / OF_A_FLOW : 0; /* flows */
 
 	if (t->numbers.open >= g->connections)
