@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <nftables/libnftables.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #define LIBRARY "libnftables.so.1"
@@ -43,25 +44,56 @@ nft_load(struct err *e)
 	return 0;
 }
 
-int
-nft_run(const char *rules, struct err *e)
+/* why: where the reason goes, without the line that the library believes it is about: it is always the first. */
+static int
+run(const char *commands, char *why, size_t size)
 {
 	struct nft_ctx *ctx = nft.ctx_new(NFT_CTX_DEFAULT);
 
-	if (ctx == NULL)
-		return err_set(e, E_SYS, "nftables: no context");
+	if (ctx == NULL) {
+		snprintf(why, size, "no memory");
+		return -1;
+	}
 	nft.buffer_error(ctx);
-	int r = nft.run(ctx, rules);
+	int r = nft.run(ctx, commands);
 	if (r != 0) {
-		const char *why = nft.error(ctx);
-		size_t      n = strcspn(why, "\n");
+		const char *said = nft.error(ctx), *error = strstr(said, "Error: ");
 
-		err_set(e, E_BACKEND,
-		    "network: on needs nftables with nat, redirect, reject and fib in the kernel, which says: %.*s; "
-		    "remedy: "
-		    "modprobe nft_redir nft_reject_inet nft_fib_inet, or network_on = slirp",
-		    (int)(n > 200 ? 200 : n), why);
+		said = error == NULL ? said : error + strlen("Error: ");
+		snprintf(why, size, "%.*s", (int)strcspn(said, "\n"), said);
 	}
 	nft.ctx_free(ctx);
 	return r == 0 ? 0 : -1;
+}
+
+int
+nft_run(const char *commands, struct err *e)
+{
+	char why[128];
+
+	return run(commands, why, sizeof(why)) == 0 ? 0 : err_set(e, E_BACKEND, "nftables: %s", why);
+}
+
+/* One after the other, up to the one that is refused. */
+static int
+blame(const char *commands, struct err *e)
+{
+	char why[128], line[2048];
+
+	for (const char *p = commands, *end; *p != '\0'; p = *end == '\0' ? end : end + 1) {
+		end = strchrnul(p, '\n');
+		snprintf(line, sizeof(line), "%.*s\n", (int)(end - p), p);
+		if ((size_t)(end - p) < sizeof(line) - 1 && run(line, why, sizeof(why)) == -1)
+			return err_set(e, E_BACKEND, "nftables refuses \"%.*s\": %s",
+			    (int)(end - p > 120 ? 120 : end - p), p, why);
+	}
+	return -1;
+}
+
+int
+nft_fill(const char *commands, struct err *e)
+{
+	if (nft_run(commands, e) == 0)
+		return 0;
+	return blame(commands, e);
 }

@@ -20,6 +20,7 @@
 
 #include "fd.h"
 #include "nft.h"
+#include "nftrules.h"
 #include "probe_parts.h"
 
 enum { ID_PIDFD = 3 }; /* P_PIDFD; an enum, so that the preprocessor cannot ask for it */
@@ -126,28 +127,36 @@ try_btrfs(struct probe *p, NO_ARG)
 		probe_misses(p, "modprobe btrfs", "not in /proc/filesystems");
 }
 
-/* All that network on needs of the kernel, in a namespace of its own. */
+/* The rules of a session with a network, as they are. */
+static int
+load_rules(bool logged, struct err *e)
+{
+	const struct strs none = { 0 };
+	struct nft_plan   plan = { .mode = NET_MODE_EGRESS, .open = &none, .logged = logged };
+	struct buf        rules = { 0 };
+
+	nftrules_write(&rules, &plan);
+	int r = rules.failed ? err_set(e, E_SYS, "no memory for the rules of a network") : nft_fill(rules.data, e);
+	buf_clear(&rules);
+	return r;
+}
+
+/* In a namespace of its own.  A session does without the log of what was refused. */
 void
 try_nftables(struct probe *p, NO_ARG)
 {
-	struct err e;
+	struct err e, without;
 
 	if (nft_load(&e) == -1)
 		probe_misses(p, "apt-get install libnftables1", "%.200s", e.text);
 	else if (probe_enter(p, CLONE_NEWNET) == -1)
 		return;
-	else if (nft_run("table inet box {\n"
-			 "chain refuse { type filter hook output priority -150; policy accept;\n"
-			 "fib daddr type local accept\n"
-			 "meta l4proto != tcp reject with icmpx host-unreachable\n"
-			 "}\n"
-			 "chain divert { type nat hook output priority -100; policy accept;\n"
-			 "meta l4proto tcp redirect to :1\n"
-			 "}\n}\n",
-		     &e) == -1)
-		probe_misses(p, "modprobe nf_tables nft_redir nft_reject_inet nft_fib_inet", "%.200s", e.text);
-	else
+	else if (load_rules(true, &e) == 0)
 		probe_fine(p);
+	else if (load_rules(false, &without) == 0)
+		probe_works(p, "refusals are not counted: %.200s", e.text);
+	else
+		probe_misses(p, NFT_REMEDY, "%.240s", without.text);
 }
 
 void

@@ -46,8 +46,6 @@ void net_sockets_close(struct net_sockets *);
 
 /* ---- netfilter.c ---- */
 
-enum { NET_LOG_GROUP = 1 };
-
 /* Refuse and redirect.  logged: refusals are told to NET_LOG_GROUP. */
 int netfilter_apply(const struct net_plan *, bool logged, struct err *);
 

@@ -17,9 +17,6 @@ struct slirp {
 
 #define SLIRP_NONE ((struct slirp){ -1, -1, -1, -1 })
 
-/* What it calls its own resolver in the namespace. */
-#define SLIRP_DNS "10.0.2.3"
-
 /* -1: it is not installed, and what to do. */
 int slirp_prepare(struct slirp *, struct err *);
 
