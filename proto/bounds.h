@@ -108,6 +108,7 @@
 
 /* Skills */
 #define LIM_SKILL_NAME 256           /* bytes of 64 characters */
+#define LIM_SKILL_COUNT (1L << 62)   /* a number of files that is asked for; box-store has the real limit */
 #define LIM_SKILL_TEXT MIB           /* of one file, as upstream has it */
 #define LIM_SKILL_UPLOAD (16 * MIB)  /* what can come in a message; refused by box-store, with its own words */
 #define LIM_SKILLS 1000              /* packages of one workspace */

@@ -5,7 +5,6 @@
  * allocates for them.
  */
 #include <endian.h>
-#include <math.h>
 #include <string.h>
 
 #include "fd.h"
@@ -70,12 +69,8 @@ get_u64(struct dec *d, const struct field *f, const msgpack_object *o, uint64_t 
 {
 	if (o->type != MSGPACK_OBJECT_POSITIVE_INTEGER)
 		return wrong(d, "a whole number", o);
-	if (o->via.u64 < (uint64_t)f->least)
-		return err_set(d->e, E_INVALID, "%lu is under the minimum %ld", o->via.u64, f->least);
-	if (o->via.u64 > f->most)
-		return err_set(d->e, E_INVALID, "%lu is over the maximum %lu", o->via.u64, f->most);
 	*out = o->via.u64;
-	return 0;
+	return range_u64(f, *out, d->e);
 }
 
 static int
@@ -87,9 +82,7 @@ get_i64(struct dec *d, const struct field *f, const msgpack_object *o, int64_t *
 		*out = o->via.i64;
 	else
 		return wrong(d, "a whole number", o);
-	if (*out < f->least || (*out > 0 && (uint64_t)*out > f->most))
-		return err_set(d->e, E_INVALID, "%ld is not in %ld..%lu", *out, f->least, f->most);
-	return 0;
+	return range_i64(f, *out, d->e);
 }
 
 static int
@@ -101,9 +94,7 @@ get_f64(struct dec *d, const struct field *f, const msgpack_object *o, double *o
 		*out = o->via.f64;
 	else
 		return wrong(d, "a number", o);
-	if (!isfinite(*out) || *out < (double)f->least || *out > (double)f->most)
-		return err_set(d->e, E_INVALID, "%g is not in %ld..%lu", *out, f->least, f->most);
-	return 0;
+	return range_f64(f, *out, d->e);
 }
 
 /* Strings become C strings; a NUL inside would cut one short unseen. */
@@ -124,22 +115,11 @@ get_cstr(struct dec *d, const msgpack_object *o, const char **out)
 }
 
 static int
-check_count(struct dec *d, const struct field *f, uint64_t n, const char *what)
-{
-	if (n > f->most)
-		return err_set(d->e, E_INVALID, "%lu %s, over the maximum %lu", n, what, f->most);
-	if ((int64_t)n < f->least)
-		return err_set(d->e, E_INVALID, f->least == 1 ? "must not be empty" : "%lu %s, under the minimum %ld",
-		    n, what, f->least);
-	return 0;
-}
-
-static int
 get_str(struct dec *d, const struct field *f, const msgpack_object *o, const char **out)
 {
 	if (get_cstr(d, o, out) == -1)
 		return -1;
-	return check_count(d, f, o->via.str.size, "bytes");
+	return range_count(f, o->via.str.size, "bytes", d->e);
 }
 
 static int
@@ -148,7 +128,7 @@ get_strs(struct dec *d, const struct field *f, const msgpack_object *o, struct s
 	if (o->type != MSGPACK_OBJECT_ARRAY)
 		return wrong(d, "an array of strings", o);
 	size_t n = o->via.array.size;
-	if (check_count(d, f, n, "entries") == -1)
+	if (range_count(f, n, "entries", d->e) == -1)
 		return -1;
 	const char **v = zone_alloc(d, (n + 1) * sizeof(*v));
 	if (v == NULL)
@@ -167,7 +147,7 @@ get_pairs(struct dec *d, const struct field *f, const msgpack_object *o, struct 
 	if (o->type != MSGPACK_OBJECT_MAP)
 		return wrong(d, "a map of strings", o);
 	size_t n = o->via.map.size;
-	if (check_count(d, f, n, "entries") == -1)
+	if (range_count(f, n, "entries", d->e) == -1)
 		return -1;
 	struct pair *v = zone_alloc(d, n * sizeof(*v));
 	if (v == NULL)
@@ -263,7 +243,7 @@ get_blob(struct dec *d, const struct field *f, const msgpack_object *o, struct b
 		return wrong(d, "bytes", o);
 	else if (get_blob_beside(d, o, out) == -1)
 		return -1;
-	return check_count(d, f, out->len, "bytes");
+	return range_count(f, out->len, "bytes", d->e);
 }
 
 /* Whoever asked for it judges what it means. */
@@ -305,7 +285,7 @@ get_list(struct dec *d, const struct field *f, const msgpack_object *o, struct l
 	if (o->type != MSGPACK_OBJECT_ARRAY)
 		return wrong(d, "an array", o);
 	size_t n = o->via.array.size;
-	if (check_count(d, f, n, "entries") == -1)
+	if (range_count(f, n, "entries", d->e) == -1)
 		return -1;
 	char *v = zone_alloc(d, n * size);
 	if (v == NULL)
@@ -547,6 +527,7 @@ get_envelope(struct dec *d, const msgpack_object *o, unsigned from)
 		return -1;
 	if (m->envelope == ENV_REPLY && !(from & ~(FROM_CLIENT | FROM_FILE)))
 		return err_set(d->e, E_PROTO, "a reply, and nothing was asked");
+	m->whole = true;
 	if (m->envelope == ENV_REPLY)
 		return get_reply(d, &v[2], &v[3]);
 	return get_call(d, &v[base - 2], &v[base - 1], from);
@@ -577,7 +558,10 @@ msg_expect(struct msg *m, enum msg_type t, struct err *e)
 {
 	struct dec d = { .m = m, .e = e };
 
-	return get_body(&d, t, m->result);
+	if (get_body(&d, t, m->result) == 0)
+		return 0;
+	e->code = E_CRASH;
+	return -1;
 }
 
 int

@@ -1,11 +1,12 @@
 #include "link.h"
 
 #include <errno.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <sys/queue.h>
 
 #include "fd.h"
+#include "log.h"
+#include "tally.h"
 
 static const double LATER_SEC = 0.01;
 
@@ -18,6 +19,8 @@ struct link {
 	struct ev_loop        *loop;
 	int                    fd; /* owned */
 	unsigned               from;
+	pid_t                  peer; /* for the log; 0: unknown */
+	struct tally           bad;  /* messages with a wrong field */
 	const struct link_ops *ops;
 	void                  *arg;
 	ev_io                  reading; /* runs unless paused or gone */
@@ -44,6 +47,36 @@ link_gone(struct link *l, const struct err *why)
 	l->ops->on_gone(l->arg, why);
 }
 
+static void
+say_bad(struct link *l, const struct msg *m, const struct err *why)
+{
+	static const char *const kinds[] = {
+		[ENV_REQUEST] = "request", [ENV_REPLY] = "reply", [ENV_NOTICE] = "notice"
+	};
+
+	if (tally_line(&l->bad, NULL, kinds[m->envelope]))
+		log_error(
+		    "worker=%d conn=%lu id=%lu bad %s: %s", l->peer, m->conn, m->id, kinds[m->envelope], why->text);
+}
+
+/* The envelope is whole and the content is wrong: that ends one request, and not the link. */
+static void
+take_bad(struct link *l, struct msg *m, const struct err *why)
+{
+	struct err e = { 0 };
+
+	say_bad(l, m, why);
+	if (l->ops->on_bad != NULL) {
+		l->ops->on_bad(l->arg, why);
+	} else if (m->envelope == ENV_REPLY) {
+		m->failed = true;
+		err_set(&m->error, E_CRASH, "the reply cannot be read: %.900s", why->text);
+		l->ops->on_msg(l->arg, m);
+	} else if (m->envelope == ENV_REQUEST && link_fail(l, m->id, m->conn, why, &e) == -1 && e.code == E_BUSY) {
+		link_gone(l, &e); /* it asks, and does not read the answers */
+	}
+}
+
 /* One packet; false when reading is over for now. */
 static bool
 receive(struct link *l)
@@ -55,13 +88,13 @@ receive(struct link *l)
 
 	if (r == 1)
 		return false;
-	if (r != 0) {
-		msg_clear(&m);
-		link_gone(l, &e);
-		return false;
-	}
 	l->closed = &closed;
-	l->ops->on_msg(l->arg, &m);
+	if (r == 0)
+		l->ops->on_msg(l->arg, &m);
+	else if (r == -1 && m.whole)
+		take_bad(l, &m, &e);
+	else
+		link_gone(l, &e);
 	msg_clear(&m);
 	if (closed)
 		return false;
@@ -141,6 +174,7 @@ link_open(struct ev_loop *loop, int fd, unsigned from, const struct link_ops *op
 	l->from = from;
 	l->ops = ops;
 	l->arg = arg;
+	tally_init(&l->bad, loop, "messages had a wrong field");
 	STAILQ_INIT(&l->queue);
 	ev_io_init(&l->reading, on_readable, fd, EV_READ);
 	ev_io_init(&l->writing, on_writable, fd, EV_WRITE);
@@ -191,7 +225,7 @@ link_send(struct link *l, enum msg_type t, uint64_t id, uint64_t conn, const voi
 {
 	struct packet p = { 0 };
 
-	if (msg_encode(&p, t, id, conn, body, e) == -1) {
+	if (msg_check(t, body, e) == -1 || msg_encode(&p, t, id, conn, body, e) == -1) {
 		packet_clear(&p);
 		return -1;
 	}
@@ -203,8 +237,10 @@ link_reply(struct link *l, enum msg_type t, uint64_t id, uint64_t conn, const vo
 {
 	struct packet p = { 0 };
 
-	if (msg_encode_reply(&p, t, id, conn, body, e) == -1) {
+	if (msg_check(t, body, e) == -1 || msg_encode_reply(&p, t, id, conn, body, e) == -1) {
 		packet_clear(&p);
+		if (e->code == E_INVALID)
+			e->code = E_CRASH; /* it is not the asker who is wrong */
 		return -1;
 	}
 	return link_send_packet(l, &p, e);
@@ -235,6 +271,12 @@ link_resume(struct link *l)
 		ev_io_start(l->loop, &l->reading);
 }
 
+void
+link_name_peer(struct link *l, pid_t pid)
+{
+	l->peer = pid;
+}
+
 size_t
 link_queued(const struct link *l)
 {
@@ -256,6 +298,7 @@ link_close(struct link **lp)
 	ev_timer_stop(l->loop, &l->later);
 	while (!STAILQ_EMPTY(&l->queue))
 		queue_pop(l);
+	tally_clear(&l->bad);
 	fd_close(&l->fd);
 	free(l);
 }

@@ -6,6 +6,7 @@
 #define PROTO_LINK_H
 
 #include <ev.h>
+#include <sys/types.h>
 
 #include "chan.h"
 
@@ -16,10 +17,17 @@ struct link_ops {
 	void (*on_msg)(void *arg, struct msg *);
 
 	/*
-	 * The peer is gone, or sent what it may not (why->code is E_NONE for a plain
+	 * The peer is gone, or sent what is no message (why->code is E_NONE for a plain
 	 * end).  Called once; the owner closes the link then or later.
 	 */
 	void (*on_gone)(void *arg, const struct err *why);
+
+	/*
+	 * A message with a whole envelope and a wrong content came, and is in the log.
+	 * NULL: a request is refused, a notice dropped, and a reply delivered as one
+	 * that failed; the link lives on.
+	 */
+	void (*on_bad)(void *arg, const struct err *why);
 };
 
 /* from: who is at the other end.  Takes fd when it succeeds; NULL and the reason if not. */
@@ -39,6 +47,9 @@ int link_send_packet(struct link *, struct packet *, struct err *);
 /* Stop and start reading: the way to push back. */
 void link_pause(struct link *);
 void link_resume(struct link *);
+
+/* Who the log should say is at the other end. */
+void link_name_peer(struct link *, pid_t);
 
 /* Packets waiting for the peer to read. */
 size_t link_queued(const struct link *);

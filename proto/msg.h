@@ -155,9 +155,10 @@ const char *msg_enum_name(enum msg_type, const char *field, int value);
 
 struct msg {
 	enum envelope         envelope;
-	uint64_t              id;   /* request, reply */
-	uint64_t              conn; /* 0: none named */
-	enum msg_type         type; /* MSG_NONE: a reply not yet given its type */
+	uint64_t              id;    /* request, reply */
+	uint64_t              conn;  /* 0: none named */
+	enum msg_type         type;  /* MSG_NONE: a reply not yet given its type */
+	bool                  whole; /* its envelope could be read: if decoding failed, only its content is wrong */
 	bool                  failed;
 	struct err            error;               /* a failed reply */
 	const void           *body;                /* struct msg_<type>, valid until msg_clear */
@@ -170,13 +171,17 @@ struct msg {
 /*
  * One whole message from bytes[0..n), which must outlive the msg.  Takes the
  * descriptors in any case.  from: who is at the other end; what that peer may
- * not send is refused.  On failure msg->id and msg->envelope are set when
- * they could be read (else id 0), so that a request can be refused by id.
+ * not send is refused.  On failure msg->whole tells whether envelope, id and
+ * conn could be read, so that a request can be refused by id; if not, nothing
+ * behind this message can be trusted either.
  * msg_clear is due after success and after failure.
  */
 int msg_decode(struct msg *, const void *bytes, size_t n, const int *fds, size_t nfds, unsigned from, struct err *);
 
-/* Give a successful reply its type: the result of the request it answers. */
+/*
+ * Give a successful reply its type: the result of the request it answers.  A reply that does not fit is E_CRASH:
+ * E_INVALID would blame the client.
+ */
 int msg_expect(struct msg *, enum msg_type, struct err *);
 
 /* The handler owns this descriptor field from here on; -1 when it was absent. */
@@ -215,5 +220,20 @@ blob_of(const void *data, size_t len)
 
 /* A body with every field at its default. */
 void msg_defaults(enum msg_type, void *body);
+
+/*
+ * Would the decoder at the other end take these values?  If not, the same words as it would have.  Links ask before
+ * they send, so that what a client can make up fails its own request, and never arrives.
+ */
+int msg_check(enum msg_type, const void *body, struct err *);
+
+/* ---- the ranges of the tables ---- */
+
+int range_u64(const struct field *, uint64_t, struct err *);
+int range_i64(const struct field *, int64_t, struct err *);
+int range_f64(const struct field *, double, struct err *);
+
+/* Bytes of a string or blob, entries of a list. */
+int range_count(const struct field *, uint64_t n, const char *what, struct err *);
 
 #endif

@@ -70,7 +70,7 @@ on_silence(void *arg, const struct err *why)
 	gone_if_over(c);
 }
 
-static const struct link_ops ops_of_link = { on_msg, on_silence };
+static const struct link_ops ops_of_link = { .on_msg = on_msg, .on_gone = on_silence };
 
 /* Only what a worker may know of our environment. */
 static char **
@@ -154,6 +154,7 @@ child_spawn(
 		return NULL;
 	}
 	fd_take(&ours);
+	link_name_peer(c->link, c->pid);
 	ev_child_init(&c->death, on_death, c->pid, 0);
 	c->death.data = c;
 	ev_child_start(loop, &c->death);

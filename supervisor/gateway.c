@@ -221,6 +221,19 @@ sent(struct gateway *g, int r, const struct err *e)
 	}
 }
 
+/* A reply that cannot be encoded is an error of ours; who asked is told so. */
+static void
+reply_failed(struct gateway *g, enum msg_type t, uint64_t conn, uint64_t id, struct err *why)
+{
+	struct err e = { 0 };
+
+	if (why->code == E_BUSY) {
+		sent(g, -1, why);
+	} else if (link_fail(child_link(g->child), id, conn, why, &e) == 0) {
+		log_error("conn=%lu request=%lu reply %s: %s", conn, id, msg_name(t), why->text);
+	}
+}
+
 void
 gateway_reply(struct gateway *g, enum msg_type t, uint64_t conn, uint64_t id, const void *body)
 {
@@ -228,8 +241,8 @@ gateway_reply(struct gateway *g, enum msg_type t, uint64_t conn, uint64_t id, co
 
 	if (conn == CONN_OWN)
 		asks_reply(g->house->asks, t, id, body);
-	else if (g->child != NULL && conn != 0)
-		sent(g, link_reply(child_link(g->child), t, id, conn, body, &e), &e);
+	else if (g->child != NULL && conn != 0 && link_reply(child_link(g->child), t, id, conn, body, &e) == -1)
+		reply_failed(g, t, conn, id, &e);
 }
 
 void

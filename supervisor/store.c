@@ -284,8 +284,8 @@ on_reply(struct process *p, struct msg *m)
 		return;
 	if (!m->failed && msg_expect(m, msg_def(r->type)->result, &e) == -1) {
 		log_error("store=%d %s: %s", child_pid(p->child), msg_name(r->type), e.text);
-		child_kill(p->child);
-		return;
+		m->failed = true;
+		m->error = e;
 	}
 	answer(s, &p->sent, r, m);
 	watch(p);

@@ -20,6 +20,8 @@ struct side {
 	uint64_t     next; /* the number the next message should have */
 	int          got, out_of_order, gone;
 	struct err   why;
+	struct err   failure; /* of the last reply that failed */
+	uint64_t     failed_id, failed_conn;
 	void (*then)(struct side *); /* after each message */
 	ev_timer timer;
 	int      closes_at; /* message after which the link is closed; 0: none */
@@ -33,6 +35,11 @@ on_msg(void *arg, struct msg *m)
 {
 	struct side *s = arg;
 
+	if (m->envelope == ENV_REPLY && m->failed) {
+		s->failure = m->error;
+		s->failed_id = m->id;
+		s->failed_conn = m->conn;
+	}
 	if (m->type == MSG_DETACH && ((const struct msg_detach *)m->body)->call != s->next++)
 		s->out_of_order++;
 	s->got++;
@@ -51,7 +58,7 @@ on_gone(void *arg, const struct err *why)
 		link_close(&s->link);
 }
 
-static const struct link_ops ops = { on_msg, on_gone };
+static const struct link_ops ops = { .on_msg = on_msg, .on_gone = on_gone };
 
 static struct link *
 open_link(int fd, unsigned from, struct side *s)
@@ -415,6 +422,72 @@ garbage(const char *what, const char *bytes, size_t n)
 	cmp_ok(open_fds(), "==", before, "no descriptor stays");
 }
 
+#define BYTES(s) (s), sizeof(s) - 1
+
+/* ---- a whole envelope with a wrong content is one message's failure, not the link's ---- */
+
+static void
+wrong_notices(void)
+{
+	struct side a;
+	int         before = open_fds();
+	int         fd = connect_bare(&a);
+
+	raw_send(fd, BYTES("\x93\x02\xadgateway_ready\x80"), (int[]){ 0, 1 }, 2);
+	raw_send(fd,
+	    BYTES("\x93\x02\xa6"
+		  "detach\x81\xa4"
+		  "call\xc0"),
+	    (int[]){ 0, 1 }, 2);
+	raw_send(fd,
+	    BYTES("\x93\x02\xa6"
+		  "detach\x81\xa4"
+		  "call\x00"),
+	    NULL, 0);
+	RUN_UNTIL(a.got > 0 || a.gone);
+	ok(a.got == 1 && a.gone == 0,
+	    "notices of another's, and with a wrong field, are dropped; the next is delivered");
+	link_close(&a.link);
+	close(fd);
+	cmp_ok(open_fds(), "==", before, "no descriptor stays");
+}
+
+static void
+wrong_requests(void)
+{
+	struct side    a, b;
+	struct msg_get long_name = { .session = "" };
+
+	connect_sides(&a, &b);
+	struct packet p = { 0 };
+	msg_encode(&p, MSG_GET, 7, 9, &long_name, &e); /* by hand: a link would not send it */
+	cmp_ok(
+	    link_send(b.link, MSG_GET, 7, 9, &long_name, &e), "==", -1, "a value the table does not allow is not sent");
+	like(e.text, "^get.session: must not be empty", "the text names the field");
+	cmp_ok(link_send_packet(b.link, &p, &e), "==", 0, "one that was made by hand is");
+	RUN_UNTIL(b.got > 0 || a.gone || b.gone);
+	ok(a.got == 0 && a.gone == 0 && b.gone == 0, "it is not delivered, and both ends live");
+	ok(b.failed_id == 7 && b.failed_conn == 9 && b.failure.code != E_NONE, "its sender is answered: %s",
+	    b.failure.text);
+	link_close(&a.link);
+	link_close(&b.link);
+}
+
+static void
+wrong_replies(void)
+{
+	struct side a;
+	int         fd = connect_bare(&a);
+
+	raw_send(fd, BYTES("\x95\x01\x05\x80\xc0\x08"), NULL, 0);
+	RUN_UNTIL(a.got > 0 || a.gone);
+	ok(a.got == 1 && a.gone == 0, "a reply whose error is none is delivered");
+	ok(a.failed_id == 5 && a.failed_conn == 8 && a.failure.code == E_CRASH, "as one that failed: %s",
+	    a.failure.text);
+	link_close(&a.link);
+	close(fd);
+}
+
 /*
  * A worker that reports and dies, while we still have things to tell it: what it
  * said comes before its end, whichever of the two the loop looks at first.
@@ -465,7 +538,17 @@ main(void)
 	closed_inside();
 	paused();
 	garbage("garbage", "\xc1", 1);
-	garbage("a message of another's", "\x93\x02\xadgateway_ready\x80", 17);
+	garbage("an envelope of another kind",
+	    "\x93\x03\xa6"
+	    "detach\x80",
+	    10);
+	garbage("an id that is none",
+	    "\x94\x00\xc0\xa4"
+	    "ping\x80",
+	    9);
+	wrong_notices();
+	wrong_requests();
+	wrong_replies();
 	garbage("half a message",
 	    "\x93\x02\xa6"
 	    "deta",

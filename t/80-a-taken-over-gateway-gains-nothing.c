@@ -166,6 +166,26 @@ archives_do_not_pile_up(void)
 	    "and there is room again");
 }
 
+/* A field that is wrong fails its own request.  Many of them do not fill the log, and it is not restarted for it. */
+static void
+wrong_fields_fail_alone(void)
+{
+	enum { MANY = 1000 };
+	char           name[LIM_NAME + 2];
+	struct msg_get get = { .session = memset(name, 'x', sizeof(name)) };
+	uint64_t       conn = by_control(SPEAKS_NATIVE);
+	int            refused = 0;
+
+	name[LIM_NAME + 1] = '\0';
+	like(request(conn, MSG_GET, &get), "^invalid: get.session: 256 bytes, over the maximum 255", "a name too long");
+	for (int i = 0; i < MANY; i++)
+		refused += strncmp(request(conn, MSG_GET, &get), "invalid: ", 9) == 0;
+	cmp_ok(refused, "==", MANY, "each of many is answered");
+	is(request(conn, MSG_STATUS, &none), "", "the connection is served all the time");
+	cmp_ok(log_lines("bad request"), "<=", 10, "the log has not a line for each");
+	cmp_ok(log_lines("gateway=.* gone"), "==", 0, "and the gateway is not ended for them");
+}
+
 static void
 not_without_end(void)
 {
@@ -189,6 +209,7 @@ main(int argc, char **argv)
 	ids_are_its_own();
 	one_question_at_a_time();
 	archives_do_not_pile_up();
+	wrong_fields_fail_alone();
 	not_without_end();
 	doorbox_close();
 	done_testing();

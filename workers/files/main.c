@@ -214,9 +214,9 @@ run(struct house *h)
 
 		if (r == 0)
 			dispatch(h, &m);
-		else if (r == -1 && m.envelope == ENV_REQUEST && m.id != 0)
+		else if (r == -1 && m.whole && m.envelope == ENV_REQUEST)
 			refuse(m.id, &e);
-		else if (r != 1)
+		else if (r != 1 && !m.whole)
 			return;
 		msg_clear(&m);
 		int wait_ms = handles_expire(h->handles);

@@ -180,17 +180,21 @@ read_skill_scan(struct job *j)
 	return o == NULL ? REFUSED : read_path(j, o, &b->path);
 }
 
-/* int(): of a number its whole part; what is none is 0, which the store refuses. */
+/*
+ * int(): of a number its whole part; what is none is 0, which the store refuses.  So it does what the message cannot
+ * carry: the nearest that it can is as wrong.
+ */
 static int64_t
 entries_of(const msgpack_object *o)
 {
-	wide v = 0;
+	const wide most = LIM_SKILL_COUNT;
+	wide       v = 0;
 
 	if (o->type == MSGPACK_OBJECT_FLOAT64 && o->via.f64 > -0x1p62 && o->via.f64 < 0x1p62)
 		v = (wide)o->via.f64;
 	else if (coerce_int(o, &v) != NULL)
 		v = 0;
-	return v > INT64_MAX ? INT64_MAX : v < INT64_MIN ? INT64_MIN : (int64_t)v;
+	return v > most ? most : v < -most ? -most : (int64_t)v;
 }
 
 enum outcome

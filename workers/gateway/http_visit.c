@@ -308,7 +308,6 @@ on_reply(struct visitor *v, struct msg *m)
 	if (m->failed)
 		say_error(v, answers[kind].refused, &m->error);
 	else if (msg_expect(m, answers[kind].result, &e) == -1) {
-		e.code = E_CRASH; /* "invalid" would blame the client */
 		log_error("conn=%lu boxd's answer: %s", caller_id(v->caller), e.text);
 		say_error(v, 503, &e);
 	} else

@@ -130,32 +130,13 @@ on_notice(struct client *c, const struct msg *m)
 		log_warn("conn=%lu %s lost reason=\"%s\"", c->id, msg_name(m->type), e.text);
 }
 
-/*
- * Is only the content of a refused message wrong?  The decoder leaves id 0 when
- * it could not read one, but 0 is also an id a client may choose: so look.
- */
-static bool
-envelope_is_whole(const struct msg *m)
-{
-	const msgpack_object *o = &m->unpacked.data;
-
-	if (o->type != MSGPACK_OBJECT_ARRAY || o->via.array.size < 3)
-		return false;
-	if (o->via.array.ptr[0].type != MSGPACK_OBJECT_POSITIVE_INTEGER)
-		return false;
-	if (o->via.array.ptr[0].via.u64 == ENV_NOTICE)
-		return o->via.array.size == 3;
-	return o->via.array.ptr[0].via.u64 == ENV_REQUEST && o->via.array.size == 4 &&
-	       o->via.array.ptr[1].type == MSGPACK_OBJECT_POSITIVE_INTEGER;
-}
-
 /* m could not be decoded because of why. */
 static void
 on_invalid(struct client *c, const struct msg *m, const struct err *why)
 {
 	struct err e;
 
-	if (!envelope_is_whole(m))
+	if (!m->whole)
 		on_broken(c, why);
 	else if (m->envelope == ENV_NOTICE)
 		log_info("conn=%lu bad notice reason=\"%s\"", c->id, why->text);
@@ -225,10 +206,8 @@ encode_reply(struct packet *p, enum msg_type request, struct msg *m, struct err 
 
 	if (m->failed)
 		return msg_encode_error(p, m->id, 0, &m->error, e);
-	if (msg_expect(m, t, e) == -1) {
-		e->code = E_CRASH; /* "invalid" would blame the client */
+	if (msg_expect(m, t, e) == -1)
 		return err_prefix(e, "boxd's reply to %s", msg_name(request));
-	}
 	return msg_encode_reply(p, t, m->id, 0, m->body, e);
 }
 

@@ -297,9 +297,9 @@ receive(struct master *m)
 		return false;
 	if (r == 0)
 		dispatch(m, &msg);
-	else if (r == -1 && msg.envelope == ENV_REQUEST && msg.id != 0)
+	else if (r == -1 && msg.whole && msg.envelope == ENV_REQUEST)
 		refuse(m, msg.id, &e);
-	else
+	else if (!msg.whole)
 		lose(m);
 	msg_clear(&msg);
 	return m->source.fd != -1 && !m->is_stuck;

@@ -231,7 +231,7 @@ on_gone(void *arg, const struct err *why)
 static int
 serve(void)
 {
-	static const struct link_ops ops = { on_msg, on_gone };
+	static const struct link_ops ops = { .on_msg = on_msg, .on_gone = on_gone };
 	struct pool                  p = { .loop = ev_loop_new(EVFLAG_AUTO) };
 	struct err                   e = { 0 };
 

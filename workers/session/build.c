@@ -46,7 +46,7 @@ on_down_gone(void *arg, const struct err *why)
 	worker_broken(w, &e);
 }
 
-static const struct link_ops down_ops = { on_down_msg, on_down_gone };
+static const struct link_ops down_ops = { .on_msg = on_down_msg, .on_gone = on_down_gone };
 
 static int
 connect_down(struct worker *w, int *fd, struct err *e)

@@ -351,7 +351,14 @@ on_gone(void *arg, const struct err *why)
 		leave(w, true);
 }
 
-static const struct link_ops files_ops = { on_msg, on_gone };
+/* It runs among the sandbox's own processes: one that says what it may not is not heard any further. */
+static void
+on_bad(void *arg, const struct err *why)
+{
+	broken(arg, why->text);
+}
+
+static const struct link_ops files_ops = { on_msg, on_gone, on_bad };
 
 /* From what init tells; the first reason stays, as what came after may be only a consequence. */
 static void

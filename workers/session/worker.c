@@ -240,7 +240,7 @@ on_up_gone(void *arg, const struct err *why)
 	ev_break(w->loop, EVBREAK_ALL);
 }
 
-static const struct link_ops up_ops = { on_up_msg, on_up_gone };
+static const struct link_ops up_ops = { .on_msg = on_up_msg, .on_gone = on_up_gone };
 
 void
 worker_open(struct worker *w, struct ev_loop *loop)
