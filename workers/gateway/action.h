@@ -42,6 +42,9 @@ struct action {
 /* NULL when there is none of that name. */
 const struct action *action_find(const char *, size_t n);
 
+/* All of them by number, for tests; NULL behind the last. */
+const struct action *action_at(size_t i);
+
 /* ---- for those who read ------------------------------------------------------------ */
 
 enum outcome refuse(struct job *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

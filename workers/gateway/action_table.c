@@ -44,3 +44,9 @@ action_find(const char *name, size_t n)
 			return &table[i];
 	return NULL;
 }
+
+const struct action *
+action_at(size_t i)
+{
+	return i < sizeof(table) / sizeof(*table) ? &table[i] : NULL;
+}
