@@ -48,7 +48,7 @@
 #define LIM_PATH_RULES 1024    /* for host paths: a full mounts.allow, a full mounts.block, and our own */
 #define LIM_TENANT_ROOTS 128   /* directories that hold workspaces, of earlier configurations too */
 #define LIM_ALL_RULES (LIM_PATH_RULES + 2 * LIM_TENANT_ROOTS + LIM_MOUNT_ROOTS + 8) /* all that one worker gets */
-#define LIM_LINKS 40           /* symlinks on the way of a host path, as the kernel has it */
+#define LIM_LINKS 40           /* symlinks on the way of a path, as the kernel has it */
 #define LIM_REQUIRE 32         /* walls that can be required; there are fewer */
 #define LIM_PROCESSES 256      /* managed processes of one session, ended ones included */
 #define LIM_PREVIEW (16 * KIB) /* of a process's stderr: 4000 characters of up to four bytes */

@@ -80,8 +80,8 @@ next_part(struct walk *w, char name[NAME_MAX + 2])
 	return n > 0;
 }
 
-int
-workdir_open(const char *path)
+static int
+walk(const char *path)
 {
 	struct walk w = { .fd = open("/", STEP) };
 	char        name[NAME_MAX + 2];
@@ -98,4 +98,14 @@ workdir_open(const char *path)
 		fd_close(&w.fd);
 	errno = why;
 	return w.fd;
+}
+
+/* Mostly it is a directory in the root, such as /workspace, and there is nothing to walk. */
+int
+workdir_open(const char *path)
+{
+	bool is_short = *path == '/' && strchr(path + 1, '/') == NULL;
+	int  fd = is_short ? open(path, STEP) : -1;
+
+	return fd == -1 ? walk(path) : fd;
 }
