@@ -54,7 +54,7 @@ say_bad(struct link *l, const struct msg *m, const struct err *why)
 		[ENV_REQUEST] = "request", [ENV_REPLY] = "reply", [ENV_NOTICE] = "notice"
 	};
 
-	if (tally_line(&l->bad, NULL, kinds[m->envelope]))
+	if (tally_line(&l->bad, kinds[m->envelope]))
 		log_error(
 		    "worker=%d conn=%lu id=%lu bad %s: %s", l->peer, m->conn, m->id, kinds[m->envelope], why->text);
 }

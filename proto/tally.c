@@ -6,13 +6,12 @@
 #include "log.h"
 
 static void
-count(struct tally *t, const char *where, const char *reason)
+count(struct tally *t, const char *reason)
 {
 	size_t i = 0;
 
-	while (i < TALLY_REASONS && t->rows[i].n > 0 && (t->rows[i].where != where || t->rows[i].reason != reason))
+	while (i < TALLY_REASONS && t->rows[i].n > 0 && t->rows[i].reason != reason)
 		i++;
-	t->rows[i].where = i < TALLY_REASONS ? where : NULL;
 	t->rows[i].reason = i < TALLY_REASONS ? reason : "other";
 	t->rows[i].n++;
 }
@@ -30,9 +29,8 @@ say(struct tally *t)
 			continue;
 		all += t->rows[i].n;
 		if (used < sizeof(list))
-			used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%lu %s%s%s", used > 0 ? ", " : "",
-			    t->rows[i].n, t->rows[i].reason, t->rows[i].where != NULL ? " from " : "",
-			    t->rows[i].where != NULL ? t->rows[i].where : "");
+			used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%lu %s", used > 0 ? ", " : "",
+			    t->rows[i].n, t->rows[i].reason);
 	}
 	if (all > 0)
 		log_warn("%lu more %s: %s", all, t->what, list);
@@ -70,7 +68,7 @@ tally_clear(struct tally *t)
 }
 
 bool
-tally_line(struct tally *t, const char *where, const char *reason)
+tally_line(struct tally *t, const char *reason)
 {
 	if (!ev_is_active(&t->period))
 		ev_timer_start(t->loop, &t->period); /* set once: it repeats */
@@ -78,6 +76,6 @@ tally_line(struct tally *t, const char *where, const char *reason)
 		t->lines++;
 		return true;
 	}
-	count(t, where, reason);
+	count(t, reason);
 	return false;
 }

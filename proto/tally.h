@@ -21,7 +21,7 @@ struct tally {
 	const char     *what; /* a string constant, as are the reasons */
 	unsigned        lines;
 	struct {
-		const char *where, *reason;
+		const char *reason;
 		uint64_t    n;
 	} rows[TALLY_REASONS + 1]; /* the last: all others */
 	ev_timer period;           /* runs from the first event until a period without one that was only counted */
@@ -33,7 +33,7 @@ void tally_init(struct tally *, struct ev_loop *, const char *what);
 /* Says what is counted. */
 void tally_clear(struct tally *);
 
-/* May this event have a line of its own?  If not it is counted.  where: "loopback"; or NULL. */
-bool tally_line(struct tally *, const char *where, const char *reason);
+/* May this event have a line of its own?  If not it is counted. */
+bool tally_line(struct tally *, const char *reason);
 
 #endif

@@ -177,6 +177,7 @@ door_open(struct house *h, struct door_start *s, struct err *e)
 	}
 	d->house = h;
 	d->listener = -1;
+	tally_init(&d->refusals, h->loop, "handshakes were refused at LangBot's door");
 	d->certificate = s->certificate;
 	d->key = s->key;
 	s->certificate = s->key = (struct buf){ 0 };
@@ -198,6 +199,7 @@ door_close(struct door **dp)
 		return;
 	*dp = NULL;
 	attempts_clear(&d->attempts);
+	tally_clear(&d->refusals);
 	token_clear(&d->token);
 	buf_clear(&d->certificate);
 	secret_clear(&d->key);

@@ -59,10 +59,7 @@ finish(struct attempt *a)
 	struct door     *d = a->door;
 	struct identity *id = gateway_client(d->house->gateway, a->conn);
 
-	if (ev_is_active(&a->slow)) {
-		ev_timer_stop(d->house->loop, &a->slow);
-		slow_answered(&d->slow, &a->peer);
-	}
+	ev_timer_stop(d->house->loop, &a->slow);
 	if (id != NULL)
 		id->asking = false;
 	a->over = true;
@@ -84,7 +81,6 @@ on_slow(struct ev_loop *loop, ev_timer *t, int revents)
 
 	(void)loop;
 	(void)revents;
-	slow_answered(&a->door->slow, &a->peer);
 	fail(a, &a->why);
 }
 
@@ -144,14 +140,11 @@ say_refused(struct attempt *a, const char *reason)
 	struct door     *d = a->door;
 	struct identity *id = gateway_client(d->house->gateway, a->conn);
 	char             from[ADDRESS_TEXT] = "";
-	uint64_t         unsaid = 0;
 
 	d->refused++;
-	if (!slow_may_log(&d->slow, ev_now(d->house->loop), &unsaid))
-		return;
-	if (unsaid > 0)
-		log_warn("%lu more were refused at LangBot's door", unsaid);
-	log_warn("conn=%lu from=%s refused reason=\"%s\"", a->conn, id != NULL ? identity_peer(id, from) : "", reason);
+	if (tally_line(&d->refusals, reason))
+		log_warn("conn=%lu from=%s refused reason=\"%s\"", a->conn, id != NULL ? identity_peer(id, from) : "",
+		    reason);
 }
 
 /* 401.  It showed what it should: no reason to make it wait. */
@@ -169,10 +162,6 @@ refuse_slowly(struct attempt *a, const char *reason)
 	struct door *d = a->door;
 	double       delay = slow_failed(&d->slow, &a->peer, ev_now(d->house->loop));
 
-	if (delay == 0) {
-		refuse(a, reason);
-		return;
-	}
 	say_refused(a, reason);
 	err_set(&a->why, E_UNAUTHORIZED, "Unauthorized");
 	ev_timer_set(&a->slow, delay, 0.);

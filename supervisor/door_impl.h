@@ -6,6 +6,7 @@
 
 #include "door.h"
 #include "door_slow.h"
+#include "tally.h"
 
 /* Names of a list, one by one. */
 struct names {
@@ -27,6 +28,7 @@ struct door {
 	struct slow     slow;
 	struct attempts attempts; /* owned; not answered yet */
 	uint64_t        refused;
+	struct tally    refusals; /* the same, for the log */
 };
 
 /* Trust this instance, if none or it is trusted. */

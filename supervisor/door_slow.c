@@ -38,36 +38,5 @@ slow_failed(struct slow *s, const struct address *a, double now)
 		r->delay = 0;
 	r->last = now;
 	r->delay = r->delay == 0 ? SLOW_FIRST_SEC : r->delay * 2 > SLOW_MOST_SEC ? SLOW_MOST_SEC : r->delay * 2;
-	if (r->waiting >= SLOW_WAITING)
-		return 0;
-	r->waiting++;
 	return r->delay;
-}
-
-void
-slow_answered(struct slow *s, const struct address *a)
-{
-	unsigned char net[ADDRESS_NET];
-
-	address_net(a, net);
-	struct slow_address *r = find(s, net);
-	if (r != NULL && r->waiting > 0) /* pushed out meanwhile, and back: then it is counted too low, once */
-		r->waiting--;
-}
-
-bool
-slow_may_log(struct slow *s, double now, uint64_t *unsaid)
-{
-	if (now - s->lines_since > 60) {
-		s->lines_since = now;
-		s->lines = 0;
-	}
-	if (s->lines >= SLOW_LINES) {
-		s->unsaid++;
-		return false;
-	}
-	s->lines++;
-	*unsaid = s->unsaid;
-	s->unsaid = 0;
-	return true;
 }

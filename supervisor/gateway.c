@@ -16,6 +16,7 @@
 #include "registry.h"
 #include "restart.h"
 #include "router.h"
+#include "tally.h"
 
 /* Without a gateway nobody can reach us: it is tried for ever. */
 static const struct restart_policy policy = { .first_sec = 0.1, .most_sec = 5, .window_sec = 60, .limit = 0 };
@@ -29,6 +30,7 @@ struct gateway {
 	struct child      *child;    /* owned; NULL between death and restart */
 	int                listener; /* owned; outlives every gateway */
 	struct identities *clients;  /* owned */
+	struct tally       refusals;
 	struct restart     restart;
 	ev_timer           again; /* runs between death and restart */
 	uint64_t           starts;
@@ -64,7 +66,8 @@ refuse(struct gateway *g, uint64_t conn, const struct err *why)
 {
 	struct msg_closing closing = { .code = err_wire_name(why->code), .reason = why->text };
 
-	log_warn("conn=%lu refused: %s", conn, why->text);
+	if (tally_line(&g->refusals, err_wire_name(why->code)))
+		log_warn("conn=%lu refused: %s", conn, why->text);
 	gateway_notice(g, MSG_CLOSING, conn, &closing);
 }
 
@@ -182,6 +185,7 @@ gateway_open(struct house *h, int listener, struct err *e)
 	}
 	g->house = h;
 	g->listener = listener;
+	tally_init(&g->refusals, h->loop, "clients were turned away by boxd");
 	snprintf(g->program, sizeof(g->program), "%s/box-gateway", h->dirs->libexec);
 	ev_timer_init(&g->again, on_again, 0., 0.);
 	g->again.data = g;
@@ -202,6 +206,7 @@ gateway_close(struct gateway **gp)
 	if (g->house->door != NULL)
 		door_conn_gone(g->house->door, 0); /* before those it waits for are told that all is over */
 	*gp = NULL;
+	tally_clear(&g->refusals);
 	ev_timer_stop(g->house->loop, &g->again);
 	child_close(&g->child);
 	identities_close(&g->clients);

@@ -137,15 +137,20 @@ connections_are_bounded(void)
 	struct client c[MAX_CONNECTIONS], more = { 0 };
 
 	for (int i = 0; i < MAX_CONNECTIONS; i++)
-		c[i] = client_open();
+		if (c[i] = client_open(), !alive(&c[i]))
+			fail("connection %d", i);
 	more.fd = dial();
 	like(last_words(&more, "busy"), "too many connections", "one client too many is told so");
 	client_close(&more);
 	ok(alive(&c[0]) && alive(&c[MAX_CONNECTIONS - 1]), "the others stay");
 	client_close(&c[0]);
 	c[0] = client_open();
-	ok(alive(&c[0]), "when one has left another may come");
+	pass("when one has left another may come");
 	cmp_ok(c[0].conn, ">", c[MAX_CONNECTIONS - 1].conn, "with an id of its own");
+	more = client_open();
+	ok(alive(&more), "and also when all have come and one has not asked anything");
+	like(last_words(&c[0], "busy"), "another client needed this place", "which makes room for it");
+	client_close(&more);
 	for (int i = 0; i < MAX_CONNECTIONS; i++)
 		client_close(&c[i]);
 }

@@ -1,6 +1,7 @@
 /*
  * HTTP that is not taken: too long, too late, too many, with two readings, from where it must not come.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -166,30 +167,79 @@ pieces(void)
 	client_close(&c);
 }
 
+/* Its request is there, and boxd is asked who it is. */
+static struct client
+asking(void)
+{
+	struct client c = web_open();
+	struct msg    m;
+
+	web_say(&c, "GET /rpc/ws HTTP/1.1\r\n" WEB_UPGRADE "\r\n");
+	sup_until(MSG_HTTP_AUTH, &m);
+	msg_clear(&m);
+	return c;
+}
+
+static bool
+is_open(const struct client *c)
+{
+	char b;
+
+	return recv(c->fd, &b, 1, MSG_PEEK | MSG_DONTWAIT) == -1 && errno == EAGAIN;
+}
+
 static void
 strangers(void)
 {
-	struct client c[STRANGERS], more = { 0 }, known = web_socket();
+	struct client asks = asking(), c[STRANGERS], known = web_socket();
 
-	for (int i = 0; i < STRANGERS; i++)
+	for (int i = 0; i < STRANGERS - 1; i++)
 		c[i] = web_open();
-	more.fd = web_dial();
-	like(web_hear(&more), "^HTTP/1.1 503 .*not shown who they are", "one stranger too many hears so");
-	client_close(&more);
+	c[STRANGERS - 1] = web_open();
+	like(web_hear(&c[0]), "^HTTP/1.1 503 .*another client needed this place",
+	    "all places are taken: the oldest that has asked nothing makes room");
+	ok(is_open(&asks), "though one that has asked is older");
 	web_text(&known, "x");
 	ok(web_hears(&known, "x"), "who is known is not disturbed");
 	struct client native = client_open();
 	ok(alive(&native), "nor is the control socket");
 	client_close(&native);
+	web_say(&c[1], "GET /x\r\n\r\n");
+	like(web_hear(&c[1]), "^HTTP/1.1 505 ", "one is answered, and does not leave");
 	client_close(&c[0]);
 	c[0] = web_socket();
-	pass("when one has left another may come");
-	more = web_open();
-	pass("and one that was let in counts no more");
-	client_close(&more);
+	ok(is_open(&c[2]), "it makes room before one that was not");
+	client_close(&asks);
 	client_close(&known);
 	for (int i = 0; i < STRANGERS; i++)
 		client_close(&c[i]);
+}
+
+/* All places taken by clients that are being asked about: those go without a word. */
+static void
+guesses(void)
+{
+	struct client c[STRANGERS];
+
+	for (int i = 0; i < STRANGERS; i++)
+		c[i] = asking();
+	struct client late = web_socket();
+	is(web_hear(&c[0]), "", "a guess that makes room for another client hears nothing");
+	ok(is_open(&c[1]), "the next waits on");
+	client_close(&late);
+	for (int i = 0; i < STRANGERS; i++)
+		client_close(&c[i]);
+}
+
+/* One that is not a stranger. */
+static struct client
+web_or_native(int i)
+{
+	struct client c = i % 2 == 0 ? web_socket() : client_open();
+
+	if (i % 2 != 0 && !alive(&c))
+		fail("connection %d", i);
+	return c;
 }
 
 static void
@@ -198,7 +248,7 @@ everybody(void)
 	struct client c[MAX_CONNECTIONS], more = { 0 };
 
 	for (int i = 0; i < MAX_CONNECTIONS; i++)
-		c[i] = i % 2 == 0 ? web_socket() : client_open();
+		c[i] = web_or_native(i);
 	more.fd = web_dial();
 	like(web_hear(&more), "^HTTP/1.1 503 .*too many connections", "connections are counted at both doors together");
 	client_close(&more);
@@ -207,6 +257,52 @@ everybody(void)
 	client_close(&more);
 	for (int i = 0; i < MAX_CONNECTIONS; i++)
 		client_close(&c[i]);
+}
+
+static void
+strangers_make_room_for_natives(void)
+{
+	struct client c[MAX_CONNECTIONS], native;
+
+	for (int i = 0; i < MAX_CONNECTIONS; i++)
+		c[i] = i < STRANGERS ? web_open() : web_or_native(i);
+	native = client_open();
+	ok(alive(&native), "all places are taken: a client of the control socket gets that of a stranger");
+	like(web_hear(&c[0]), "^HTTP/1.1 503 ", "of the oldest");
+	client_close(&native);
+	for (int i = 0; i < MAX_CONNECTIONS; i++)
+		client_close(&c[i]);
+}
+
+/* Neither door gets the last eighth, and strangers make room for clients of the control socket. */
+static void
+shares(void)
+{
+	struct client c[MAX_CONNECTIONS], more = { 0 };
+	int           n = MAX_CONNECTIONS - MAX_CONNECTIONS / 8;
+
+	for (int i = 0; i < n; i++)
+		c[i] = web_socket();
+	more.fd = web_dial();
+	like(web_hear(&more), "^HTTP/1.1 503 .*too many connections", "LangBot's door does not get the last places");
+	client_close(&more);
+	c[n] = client_open();
+	ok(alive(&c[n]), "they are for the control socket");
+	for (int i = 0; i <= n; i++)
+		client_close(&c[i]);
+	for (int i = 0; i < n; i++)
+		if (c[i] = client_open(), !alive(&c[i]))
+			fail("connection %d", i);
+	more = (struct client){ .fd = dial() };
+	like(last_words(&more, "busy"), "too many connections", "nor does the control socket");
+	client_close(&more);
+	c[n] = web_open();
+	client_close(&c[0]);
+	c[0] = client_open();
+	ok(alive(&c[0]) && is_open(&c[n]), "there is room for a stranger");
+	for (int i = 0; i <= n; i++)
+		client_close(&c[i]);
+	strangers_make_room_for_natives();
 }
 
 static void
@@ -269,7 +365,9 @@ main(void)
 	length();
 	pieces();
 	strangers();
+	guesses();
 	everybody();
+	shares();
 	noise();
 	silence();
 	web_stop();

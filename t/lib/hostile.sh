@@ -9,6 +9,11 @@ door_start() {
 	mkdir -p "$D/shared"
 	boxd_config 'listen = 127.0.0.1:0' "langbot_dir = $D/shared" "$@"
 	boxd_start
+	door_find
+}
+
+# After another boxd_start.
+door_find() {
 	AT=$(box status -o json | field http_address)
 	TOKEN=$(cat "$D/state/keys/langbot.token")
 	GATEWAY=$(pgrep -P "$BOXD_PID" -x box-gateway)

@@ -3,6 +3,7 @@
  */
 #include "http_impl.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -11,22 +12,21 @@
 #include "http_answer.h"
 #include "log.h"
 
-/* Why another stranger cannot come in; NULL: it can. */
-static const char *
-full(const struct http *h)
+/* Refused, or closed for somebody else: strangers can cause as many of these lines as they like. */
+static void
+say_refused(struct http *h, const char *reason, const char *from)
 {
-	if (h->going_away)
-		return GOING_AWAY;
-	return h->strangers >= h->max_strangers ? "too many clients that have not shown who they are; try again later"
-						: NULL;
+	if (tally_line(&h->refusals, reason))
+		log_info("client refused from=%s reason=\"%s\"", from, reason);
 }
 
 static void
-refuse(struct http *h, int fd, const char *why)
+refuse(struct http *h, int fd, const struct netaddr *from, const char *why)
 {
+	char       text[NETADDR_TEXT];
 	struct buf b = { 0 };
 
-	log_info("client refused reason=\"%s\"", why);
+	say_refused(h, why, netaddr_text(from, text));
 	http_answer_text(&b, 503, why, false);
 	/* a fresh socket takes so few bytes or the client is gone; with TLS there is nothing to say yet */
 	if (h->tls == NULL && !b.failed)
@@ -35,24 +35,44 @@ refuse(struct http *h, int fd, const char *why)
 }
 
 void
-http_refuse(struct http *h, int fd)
+http_refuse(struct http *h, int fd, const struct netaddr *from)
 {
-	refuse(h, fd, "too many connections; try again later");
+	refuse(h, fd, from, "too many connections; try again later");
+}
+
+bool
+http_make_room(struct http *h, const struct netaddr *from)
+{
+	struct stranger *who = strangers_victim(&h->strangers, from);
+	char             text[NETADDR_TEXT];
+
+	if (who == NULL)
+		return false;
+	say_refused(h, NEEDED, stranger_text(who, text));
+	visitor_make_room((struct visitor *)((char *)who - offsetof(struct visitor, stranger)));
+	return true;
+}
+
+size_t
+http_visitors(const struct http *h)
+{
+	return h->remote;
 }
 
 void
-http_accept(struct http *h, int accepted)
+http_accept(struct http *h, int accepted, const struct netaddr *from)
 {
 	AUTO_FD int     fd = accepted;
-	const char     *no = full(h);
 	struct err      e;
 	struct visitor *v;
 
-	if (no != NULL) {
-		refuse(h, fd, no);
+	if (h->going_away) {
+		refuse(h, fd, from, GOING_AWAY);
 		return;
 	}
-	v = visitor_open(h, false, &e);
+	if (strangers_are_full(&h->strangers))
+		http_make_room(h, from);
+	v = visitor_open(h, from, &e);
 	if (v != NULL)
 		v->flow = flow_open(h->loop, fd, caller_id(v->caller), h->tls, &visitor_flow_ops, v, &e);
 	if (v == NULL || v->flow == NULL) {
@@ -90,7 +110,7 @@ void
 http_adopt(struct http *h, struct flow *s)
 {
 	struct err      e;
-	struct visitor *v = h->going_away ? NULL : visitor_open(h, true, &e);
+	struct visitor *v = h->going_away ? NULL : visitor_open(h, NULL, &e);
 
 	if (v == NULL) {
 		orphan(s, 503, h->going_away ? GOING_AWAY : e.text);
@@ -153,7 +173,8 @@ http_open(struct ev_loop *loop, struct uplink *up, const struct http_plan *p, st
 	h->loop = loop;
 	h->up = up;
 	h->tls = p->tls;
-	h->max_strangers = p->max_strangers;
+	h->strangers.most = p->max_strangers;
+	tally_init(&h->refusals, loop, "clients were refused");
 	h->relay_line_bytes = p->relay_line_bytes;
 	h->shared = (struct actions_shared){
 		.max_rpc_file_bytes = p->max_rpc_file_bytes,
@@ -175,5 +196,6 @@ http_close(struct http **hp)
 		visitor_close(LIST_FIRST(&h->visitors));
 	strs_free(&h->origins);
 	strs_free(&h->hosts);
+	tally_clear(&h->refusals);
 	free(h);
 }

@@ -7,6 +7,7 @@
 
 #include "actions.h"
 #include "flow.h"
+#include "netaddr.h"
 #include "tls.h"
 #include "uplink.h"
 
@@ -25,13 +26,19 @@ struct http_plan {
 struct http *http_open(struct ev_loop *, struct uplink *, const struct http_plan *, struct err *);
 
 /* A client of the TCP door; fd is taken in any case. */
-void http_accept(struct http *, int fd);
+void http_accept(struct http *, int fd, const struct netaddr *from);
+
+/* A stranger is closed for a client of that address (NULL: of the control socket); false: there is none. */
+bool http_make_room(struct http *, const struct netaddr *from);
+
+/* Clients of the TCP door. */
+size_t http_visitors(const struct http *);
 
 /* A client of the control socket that turned out to speak HTTP; the flow is taken in any case. */
 void http_adopt(struct http *, struct flow *);
 
 /* Tell a client that there is no room for it; fd stays the caller's. */
-void http_refuse(struct http *, int fd);
+void http_refuse(struct http *, int fd, const struct netaddr *from);
 
 /* HTTP_LIMITS of the supervisor. */
 void http_limit(struct http *, const struct msg_http_limits *);

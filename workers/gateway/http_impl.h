@@ -7,8 +7,11 @@
 #include "http.h"
 #include "http_request.h"
 #include "http_route.h"
+#include "strangers.h"
+#include "tally.h"
 
 #define GOING_AWAY "Box runtime shutting down"
+#define NEEDED "another client needed its place"
 
 struct visitor {
 	LIST_ENTRY(visitor) next;
@@ -18,9 +21,9 @@ struct visitor {
 	struct http_request request;
 	struct http_route   route;
 	enum { READING, ASKING, UPGRADED, ANSWERED } state;
-	bool       local;    /* came by the control socket */
-	bool       stranger; /* counted as one */
-	struct ws *ws;       /* owned; UPGRADED */
+	bool            local;    /* came by the control socket */
+	struct stranger stranger; /* one until it has shown who it is, unless local */
+	struct ws      *ws;       /* owned; UPGRADED */
 };
 
 LIST_HEAD(visitors, visitor);
@@ -30,19 +33,24 @@ struct http {
 	struct uplink        *up;
 	struct tls_keys      *tls;
 	struct strs           origins, hosts; /* owned */
-	size_t                strangers, max_strangers;
+	struct strangers      strangers;
+	struct tally          refusals;
+	size_t                remote; /* visitors that are not local */
 	struct actions_shared shared;
 	uint64_t              relay_line_bytes;
 	bool                  going_away;
 	struct visitors       visitors; /* owned */
 };
 
-/* Without its flow yet. */
-struct visitor *visitor_open(struct http *, bool local, struct err *);
+/* Without its flow yet.  from: its address; NULL: it came by the control socket. */
+struct visitor *visitor_open(struct http *, const struct netaddr *from, struct err *);
 void            visitor_close(struct visitor *);
 
 /* It has its flow: the supervisor is told, and its time runs. */
 void visitor_begin(struct visitor *);
+
+/* Another client needs its place. */
+void visitor_make_room(struct visitor *);
 
 /* boxd is stopping. */
 void visitor_go_away(struct visitor *);

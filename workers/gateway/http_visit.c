@@ -43,6 +43,7 @@ static void
 say_last(struct visitor *v, struct buf *b, const char *reason)
 {
 	v->state = ANSWERED;
+	v->stranger.stage = STRANGER_ANSWERED;
 	if (b->failed)
 		flow_drop(v->flow, "no memory");
 	flow_send(v->flow, b);
@@ -79,6 +80,7 @@ ask(struct visitor *v, enum msg_type t, const void *body)
 	struct err e;
 
 	v->state = ASKING;
+	v->stranger.stage = STRANGER_ASKING;
 	flow_owe(v->flow, 0);
 	if (t != MSG_HTTP_AUTH) /* a probe may have closed its side already, and waits */
 		flow_hold(v->flow, HOLD_ANSWER);
@@ -187,14 +189,6 @@ on_deadline(void *arg)
 
 /* ---- the upgrade --------------------------------------------------------------------------- */
 
-static void
-known(struct visitor *v)
-{
-	if (v->stranger)
-		v->http->strangers--;
-	v->stranger = false;
-}
-
 /* 0, or the status to refuse it with. */
 static unsigned
 check_handshake(const struct visitor *v, const char **why)
@@ -237,7 +231,7 @@ upgrade(struct visitor *v)
 	struct err  e;
 	unsigned    status = check_handshake(v, &why);
 
-	known(v);
+	stranger_is_known(&v->http->strangers, &v->stranger);
 	if (status != 0) {
 		say_text(v, status, why);
 		return;
@@ -358,7 +352,8 @@ void
 visitor_close(struct visitor *v)
 {
 	LIST_REMOVE(v, next);
-	known(v);
+	stranger_remove(&v->http->strangers, &v->stranger);
+	v->http->remote -= !v->local;
 	ws_close(&v->ws);
 	caller_close(&v->caller);
 	flow_close(&v->flow);
@@ -388,19 +383,22 @@ const struct flow_ops visitor_flow_ops = {
 static const struct caller_ops caller_ops = { .on_msg = on_msg, .on_congested = on_congested };
 
 struct visitor *
-visitor_open(struct http *h, bool local, struct err *e)
+visitor_open(struct http *h, const struct netaddr *from, struct err *e)
 {
 	struct visitor *v = calloc(1, sizeof(*v));
 
-	if (v == NULL || (v->caller = caller_open(h->up, &caller_ops, v, e)) == NULL) {
+	/* at the control socket the kernel tells who it is */
+	if (v == NULL || (from != NULL && stranger_add(&h->strangers, &v->stranger, from) == -1) ||
+	    (v->caller = caller_open(h->up, &caller_ops, v, e)) == NULL) {
+		if (v != NULL)
+			stranger_remove(&h->strangers, &v->stranger);
 		free(v);
 		err_set(e, E_SYS, "no memory for a client");
 		return NULL;
 	}
 	v->http = h;
-	v->local = local;
-	v->stranger = !local; /* at the control socket the kernel tells who it is */
-	h->strangers += v->stranger;
+	v->local = from == NULL;
+	h->remote += !v->local;
 	http_request_init(&v->request);
 	LIST_INSERT_HEAD(&h->visitors, v, next);
 	return v;
@@ -416,6 +414,26 @@ visitor_begin(struct visitor *v)
 		say_text(v, 503, e.text);
 	else
 		log_debug("conn=%lu open http", caller_id(v->caller));
+}
+
+/*
+ * Its place is free at once; it is gone when the loop has its next turn.  One that is being asked about goes without a
+ * word: it may be a guess, and those are not answered early.
+ */
+void
+visitor_make_room(struct visitor *v)
+{
+	struct buf b = { 0 };
+
+	stranger_remove(&v->http->strangers, &v->stranger);
+	if (v->state == READING) {
+		http_answer_text(&b, 503, "another client needed this place; try again later", false);
+		flow_send(v->flow, &b);
+		flow_finish(v->flow, NEEDED);
+		buf_clear(&b);
+	} else
+		flow_drop(v->flow, NEEDED);
+	v->state = ANSWERED;
 }
 
 void

@@ -15,7 +15,8 @@
 #include "fd.h"
 #include "log.h"
 
-enum { BURST = 32 }; /* accepted before other watchers get their turn */
+/* Accepted before other watchers get their turn: few, so that a flood does not push out clients whose requests are there. */
+enum { BURST = 8 };
 
 static const double RETRY_SEC = 1.; /* after the kernel had no room; also how often that is logged */
 
@@ -56,6 +57,19 @@ on_retry(struct ev_loop *loop, ev_timer *w, int revents)
 	watch(w->data);
 }
 
+static int
+accept_one(const struct listener *l, struct netaddr *from)
+{
+	struct sockaddr_storage at = { 0 };
+	socklen_t               n = sizeof(at);
+	uint16_t                port;
+	int                     fd = accept4(l->fd, (struct sockaddr *)&at, &n, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+	if (!netaddr_of((struct sockaddr *)&at, from, &port))
+		*from = (struct netaddr){ 0 };
+	return fd;
+}
+
 static void
 on_ready(struct ev_loop *loop, ev_io *w, int revents)
 {
@@ -64,10 +78,11 @@ on_ready(struct ev_loop *loop, ev_io *w, int revents)
 	(void)loop;
 	(void)revents;
 	for (int i = 0; i < BURST && ev_is_active(&l->ready); i++) {
-		int fd = accept4(l->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		struct netaddr from;
+		int            fd = accept_one(l, &from);
 
 		if (fd >= 0)
-			l->on_client(l->arg, fd);
+			l->on_client(l->arg, fd, &from);
 		else if (errno == EAGAIN)
 			return;
 		else if (errno != EINTR && errno != ECONNABORTED)

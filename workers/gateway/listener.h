@@ -8,11 +8,12 @@
 #include <ev.h>
 
 #include "err.h"
+#include "netaddr.h"
 
 struct listener;
 
-/* A client.  The callee owns fd. */
-typedef void listener_client(void *arg, int fd);
+/* A client, and its address (family 0: it has none).  The callee owns fd. */
+typedef void listener_client(void *arg, int fd, const struct netaddr *from);
 
 /* Accepts at once.  Takes fd when it succeeds; NULL and the reason if not. */
 struct listener *listener_open(struct ev_loop *, int fd, listener_client *, void *arg, struct err *);

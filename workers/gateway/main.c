@@ -53,35 +53,60 @@ stop(struct gateway *g, int status)
 	ev_break(g->loop, EVBREAK_ALL);
 }
 
+/* Neither door may have the last eighth of all places: boxctl works while LangBot has too many connections, and vice versa. */
+static bool
+has_share(const struct gateway *g, size_t taken)
+{
+	return g->web == NULL || taken < g->most - g->most / 8;
+}
+
 static bool
 is_full(const struct gateway *g)
 {
 	return uplink_callers(g->uplink) >= g->most;
 }
 
+/* Who has not shown who it is, or asked for anything, makes room for one that the kernel vouches for. */
+static bool
+has_room_native(struct gateway *g)
+{
+	if (!has_share(g, uplink_callers(g->uplink) - http_visitors(g->http)))
+		return rpc_make_room(g->rpc);
+	return !is_full(g) || http_make_room(g->http, NULL) || rpc_make_room(g->rpc);
+}
+
+static bool
+has_room_web(struct gateway *g, const struct netaddr *from)
+{
+	if (is_full(g) || !has_share(g, http_visitors(g->http)))
+		return http_make_room(g->http, from);
+	return true;
+}
+
 /* One too many is let in, told why, and closed: friendlier than a connection that hangs in the backlog. */
 static void
-on_client(void *arg, int accepted)
+on_client(void *arg, int accepted, const struct netaddr *from)
 {
 	AUTO_FD int     fd = accepted;
 	struct gateway *g = arg;
 
-	if (is_full(g))
-		rpc_refuse(fd);
-	else
+	(void)from;
+	if (has_room_native(g))
 		rpc_accept(g->rpc, fd_take(&fd));
+	else
+		rpc_refuse(g->rpc, fd);
 }
 
 static void
-on_visitor(void *arg, int accepted)
+on_visitor(void *arg, int accepted, const struct netaddr *from)
 {
 	AUTO_FD int     fd = accepted;
 	struct gateway *g = arg;
 
-	if (is_full(g))
-		http_refuse(g->http, fd);
+	if (has_room_web(g, from))
+		http_accept(g->http, fd_take(&fd), from);
 	else
-		http_accept(g->http, fd_take(&fd));
+		http_refuse(g->http, fd, from);
 }
 
 static void

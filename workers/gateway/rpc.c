@@ -23,6 +23,7 @@
 #include "conn.h"
 #include "fd.h"
 #include "log.h"
+#include "tally.h"
 
 enum {
 	PINGS_HIGH = 1024, /* unanswered pings of one client: read it later */
@@ -35,6 +36,8 @@ struct client {
 	struct conn   *conn;   /* owned */
 	struct caller *caller; /* owned */
 	uint64_t       id;
+	bool           heard;     /* it has sent a frame */
+	bool           leaving;   /* it was told goodbye */
 	bool           called;    /* last_call is one */
 	uint64_t       last_call; /* greatest request id so far */
 	struct calls   calls;
@@ -47,7 +50,8 @@ struct rpc {
 	struct uplink  *up;      /* borrowed */
 	rpc_http       *on_http; /* takes clients that speak it */
 	void           *arg;
-	struct clients  clients; /* owned */
+	struct clients  clients; /* owned; newest first */
+	struct tally    refusals;
 };
 
 /* ---- to the client --------------------------------------------------------------- */
@@ -73,6 +77,7 @@ say_closing(struct client *c, const char *code, const char *reason)
 	if (msg_encode(&p, MSG_CLOSING, 0, 0, &bye, &e) == 0)
 		conn_send(c->conn, &p.bytes);
 	packet_clear(&p);
+	c->leaving = true;
 	conn_finish(c->conn, reason);
 }
 
@@ -163,6 +168,7 @@ on_frame(void *arg, const char *bytes, size_t n)
 	struct err       e;
 	struct msg       m;
 
+	c->heard = true;
 	if (msg_decode(&m, bytes, n, no_fds, 0, FROM_CLIENT, &e) == -1)
 		on_invalid(c, &m, &e); /* replies too: a client has nothing to reply to */
 	else
@@ -330,14 +336,33 @@ rpc_accept(struct rpc *r, int accepted)
 	log_debug("conn=%lu open", c->id);
 }
 
-void
-rpc_refuse(int fd)
+bool
+rpc_make_room(struct rpc *r)
 {
+	static const char reason[] = "it sent nothing, and another client needed its place";
+	struct client    *c, *oldest = NULL;
+
+	LIST_FOREACH (c, &r->clients, next)
+		if (!c->heard && !c->leaving)
+			oldest = c;
+	if (oldest == NULL)
+		return false;
+	if (tally_line(&r->refusals, reason))
+		log_info("conn=%lu closed reason=\"%s\"", oldest->id, reason);
+	say_closing(oldest, err_wire_name(E_BUSY), "another client needed this place; try again later");
+	return true;
+}
+
+void
+rpc_refuse(struct rpc *r, int fd)
+{
+	static const char  full[] = "too many connections";
 	struct msg_closing bye = { .code = err_wire_name(E_BUSY), .reason = "too many connections; try again later" };
 	struct packet      p = { .stream = true };
 	struct err         e;
 
-	log_info("client refused reason=\"too many connections\"");
+	if (tally_line(&r->refusals, full))
+		log_info("client refused reason=\"%s\"", full);
 	/* a fresh socket takes so few bytes or the client is gone */
 	if (msg_encode(&p, MSG_CLOSING, 0, 0, &bye, &e) == 0)
 		(void)!send(fd, p.bytes.data, p.bytes.len, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -349,10 +374,12 @@ rpc_open(struct ev_loop *loop, struct uplink *up, rpc_http *http, void *arg, str
 {
 	struct rpc *r = calloc(1, sizeof(*r));
 
-	if (r == NULL)
+	if (r == NULL) {
 		err_set(e, E_SYS, "no memory for the native door");
-	else
-		*r = (struct rpc){ .loop = loop, .up = up, .on_http = http, .arg = arg };
+		return NULL;
+	}
+	*r = (struct rpc){ .loop = loop, .up = up, .on_http = http, .arg = arg };
+	tally_init(&r->refusals, loop, "clients of the control socket were refused");
 	return r;
 }
 
@@ -366,5 +393,6 @@ rpc_close(struct rpc **rp)
 	*rp = NULL;
 	while (!LIST_EMPTY(&r->clients))
 		client_close(LIST_FIRST(&r->clients));
+	tally_clear(&r->refusals);
 	free(r);
 }

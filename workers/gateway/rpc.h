@@ -20,7 +20,10 @@ struct rpc *rpc_open(struct ev_loop *, struct uplink *, rpc_http *, void *arg, s
 void rpc_accept(struct rpc *, int fd);
 
 /* Tell a client that there is no room for it; fd stays the caller's. */
-void rpc_refuse(int fd);
+void rpc_refuse(struct rpc *, int fd);
+
+/* The oldest client that has sent nothing yet is closed; false: there is none. */
+bool rpc_make_room(struct rpc *);
 
 /* Ends every connection. */
 void rpc_close(struct rpc **);

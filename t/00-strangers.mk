@@ -1,0 +1,1 @@
+00-strangers_EXTRA := workers/gateway/strangers $(NET)
