@@ -638,6 +638,7 @@ const struct opt pool_options[] = {
 
 const struct opt doctor_options[] = {
 	{ 0, "attack", NULL, "attack throw-away sessions of the running boxd, and tell what held", set_attack },
+	{ 't', "timeout", "SECONDS", "--attack: for each attack, longer on a slow machine (default: 30)", set_timeout },
 	END_OF_TABLE
 };
 

@@ -1,4 +1,8 @@
 /*
+ * On a slow machine this takes longer, but it ends.  Each attack has a deadline; the suite has none as long as rows
+ * come.  The neighbour is used now and then, so that it does not end as idle.  A connection is opened when it is used,
+ * because boxd closes one that says nothing for some seconds.
+ *
  * Three sessions: one is attacked from inside, one is a neighbour that must not notice, and one is made anew for each
  * bomb.  We choose their names, so that they can be deleted whatever happens, and they end by themselves soon if we
  * are killed before that.
@@ -14,6 +18,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "cmd.h"
 #include "fd.h"
 #include "text.h"
@@ -23,10 +28,14 @@ enum { MEMORY_MB = 128, PIDS = 128, WORKSPACE_MB = 16, IDLE_SEC = 120 };
 
 enum {
 	PUT_MS = 60 * 1000,
-	SUITE_MS = 15 * 60 *
-		   1000, /* each attack has a deadline of its own; this one is for a sandbox that stands still */
+	SUITE_MS = 60 * 60 * 1000, /* all attacks but bombs; what is left then is not tried */
 	ALONE_MS = 60 * 1000,
+	DEADLINE_MS = 30 * 1000, /* of one attack, by box-attack; it is idle otherwise, so the slowest takes a second */
+	TOUCH_MS = IDLE_SEC * 1000 / 4,
 };
+
+/* How long until box-attack itself, which watches the attacks, is held to hang: with one attack, and with many. */
+enum { ONE_DEADLINES = 2, SILENT_DEADLINES = 3 };
 
 /* ---- the program ---- */
 
@@ -115,12 +124,32 @@ put_program(struct attack *a, struct client *c, const char *session, struct err 
 	return code == 0 ? 0 : -1;
 }
 
+/* It waits while the others are attacked, and would end as idle.  Nobody waits for the answer. */
+static int
+touch_neighbour(struct attack *a, struct err *e)
+{
+	const char     *argv[] = { "true" };
+	struct msg_exec ask;
+
+	if (a->touched_ms == 0 || span_ms() < a->touched_ms + TOUCH_MS)
+		return 0;
+	a->touched_ms = span_ms();
+	msg_defaults(MSG_EXEC, &ask);
+	ask.session = a->neighbour;
+	ask.argv = (struct strs){ 1, argv };
+	ask.timeout_ms = ALONE_MS;
+	ask.keep_bytes = 0;
+	return client_send(&a->client, MSG_EXEC, &ask, NULL, e);
+}
+
 int
 attack_session(struct attack *a, struct client *c, const char *name, struct msg *info, struct err *e)
 {
 	struct msg_create ask;
 	struct msg        reply;
 
+	if (touch_neighbour(a, e) == -1)
+		return -1;
 	msg_defaults(MSG_CREATE, &ask);
 	ask.session = name;
 	ask.spec.memory_mb = MEMORY_MB;
@@ -166,18 +195,20 @@ attack_answers(struct attack *a, struct client *c, const char *session, struct e
 /* ---- from inside ---- */
 
 struct listing {
-	struct attack_rows *rows;
-	long                end; /* what the last line told; -1: there was none */
-	size_t              lines;
+	struct attack *attack;
+	long           end; /* what the last line told; -1: there was none */
+	size_t         lines;
 };
 
 static void
 on_row(void *arg, const char *line)
 {
 	struct listing *l = arg;
+	struct err      ignored; /* a connection that fails here fails the exec, too */
 
-	if (rows_take_line(l->rows, line, &l->end) && l->end == -1)
+	if (rows_take_line(&l->attack->rows, line, &l->end) && l->end == -1)
 		l->lines++;
+	(void)touch_neighbour(l->attack, &ignored);
 }
 
 static void
@@ -185,7 +216,7 @@ on_entry(void *arg, const char *line)
 {
 	struct listing *l = arg;
 
-	l->lines += rows_take_entry(l->rows, line);
+	l->lines += rows_take_entry(&l->attack->rows, line);
 }
 
 static int
@@ -193,7 +224,7 @@ list_attacks(struct attack *a, struct err *e)
 {
 	const char                 *argv[] = { ATTACK_INSIDE, "--list", NULL };
 	const struct attack_command list = { .session = a->session, .argv = argv, .timeout_ms = PUT_MS };
-	struct listing              l = { .rows = &a->rows };
+	struct listing              l = { .attack = a };
 	struct attack_exec          x = { .on_line = on_entry, .on_line_arg = &l };
 	int                         code = run(&a->client, &list, &x, e);
 
@@ -203,14 +234,34 @@ list_attacks(struct attack *a, struct err *e)
 	return code;
 }
 
-/* Names and our half's arguments behind the program's own name.  Too few rows would pass for a success, so the count
-   that box-attack tells at its end must be the count that came. */
-static int
-run_attacks(struct attack *a, const char *only, const char *row, uint64_t timeout_ms, struct err *e)
+/*
+ * What is wrong with how box-attack itself ended; false: nothing.  Too few rows would pass for a success, so the count
+ * that it tells at its end must be the count that came.
+ */
+static bool
+is_cut(const struct listing *l, int code, const struct err *e, char *why, size_t size)
 {
-	const char *argv[HOST_ARGS + 5] = { ATTACK_INSIDE, "--inside" };
-	size_t      n = 2;
+	if (code == -1)
+		snprintf(why, size, "box-attack did not end by itself: %s", e->text);
+	else if (code > 1 || l->end < 0 || (size_t)l->end != l->lines)
+		snprintf(why, size, "box-attack ended with %d and told of %zu attacks of %ld", code, l->lines, l->end);
+	else
+		return false;
+	return true;
+}
 
+/*
+ * All attacks of the suite, or the one that is named, with our half's arguments.  What goes wrong gets a row, except
+ * for a suite that is cut short by silence: what has no row then is tried again by name.
+ */
+static int
+run_attacks(struct attack *a, const char *only, uint64_t timeout_ms, struct err *e)
+{
+	char        deadline[40], why[ERR_TEXT + 64];
+	const char *argv[HOST_ARGS + 6] = { ATTACK_INSIDE, "--inside", deadline };
+	size_t      n = 3;
+
+	snprintf(deadline, sizeof(deadline), "deadline_ms=%lu", a->deadline_ms);
 	if (only != NULL) {
 		argv[n++] = "--only";
 		argv[n++] = only;
@@ -218,18 +269,44 @@ run_attacks(struct attack *a, const char *only, const char *row, uint64_t timeou
 	for (size_t i = 0; i < a->host.args_n; i++)
 		argv[n++] = a->host.args[i];
 	const struct attack_command what = { .session = a->session, .argv = argv, .timeout_ms = timeout_ms };
-	struct listing              l = { .rows = &a->rows, .end = -1 };
+	struct listing              l = { .attack = a, .end = -1 };
 	struct attack_exec          x = { .on_line = on_row, .on_line_arg = &l };
-	int                         code = run(&a->client, &what, &x, e);
-	bool                        is_lost = a->client.broken || a->interrupt.count > 0;
+	x.silence_ms = a->deadline_ms * (only != NULL ? ONE_DEADLINES : SILENT_DEADLINES);
+	int  code = run(&a->client, &what, &x, e);
+	bool is_lost = a->client.broken || a->interrupt.count > 0, is_silent = x.is_silent;
 	attack_exec_clear(&x);
 	if (is_lost)
 		return -1;
-	if (code == -1)
-		rows_add(&a->rows, row, ATTACK_OPEN, "box-attack did not end by itself: %s", e->text);
-	else if (code > 1 || l.end < 0 || (size_t)l.end != l.lines)
-		rows_add(&a->rows, row, ATTACK_OPEN, "box-attack ended with %d and told of %zu attacks of %ld", code,
-		    l.lines, l.end);
+	if (is_silent && only != NULL)
+		rows_add(&a->rows, only, ATTACK_OPEN, "no answer within %g s",
+		    (double)(a->deadline_ms * ONE_DEADLINES) / 1000);
+	else if (!is_silent && is_cut(&l, code, e, why, sizeof(why)))
+		rows_add(&a->rows, only != NULL ? only : "suite", ATTACK_OPEN, "%s", why);
+	return 0;
+}
+
+/* All at once, which is fast, and then one by one what did not answer, and what would have come after it. */
+static int
+run_suite(struct attack *a, struct err *e)
+{
+	uint64_t until_ms = span_ms() + SUITE_MS;
+	size_t   left = 0;
+
+	if (run_attacks(a, NULL, SUITE_MS, e) == -1)
+		return -1;
+	for (size_t i = 0; i < a->rows.listed_n; i++) {
+		const struct attack_entry *x = &a->rows.listed[i];
+
+		if ((strcmp(x->kind, "inside") != 0 && strcmp(x->kind, "anywhere") != 0) || rows_has(&a->rows, x->name))
+			continue;
+		if (span_ms() > until_ms)
+			left++;
+		else if (run_attacks(a, x->name, SUITE_MS, e) == -1)
+			return -1;
+	}
+	if (left > 0)
+		rows_add(&a->rows, "suite", ATTACK_OPEN, "%zu attacks were not tried: %d minutes are over", left,
+		    SUITE_MS / 60000);
 	return 0;
 }
 
@@ -243,7 +320,7 @@ run_alone(struct attack *a, struct err *e)
 
 		if (strcmp(x->kind, "alone") != 0)
 			continue;
-		if (run_attacks(a, x->name, x->name, ALONE_MS, e) == -1)
+		if (run_attacks(a, x->name, SUITE_MS, e) == -1)
 			return -1;
 		if (attack_answers(a, &a->client, a->session, &why) == -1) {
 			if (a->client.broken || a->interrupt.count > 0) {
@@ -257,6 +334,16 @@ run_alone(struct attack *a, struct err *e)
 }
 
 /* ---- the whole ---- */
+
+static int
+connect_to(struct attack *a, struct client *c, struct err *e)
+{
+	if (client_open(c, cmd_socket(a->args), e) == -1)
+		return -1;
+	c->interrupt = &a->interrupt;
+	c->patience = 1;
+	return 0;
+}
 
 static int
 ask_daemon(struct attack *a, uint64_t *daemon_pid, struct err *e)
@@ -294,6 +381,7 @@ make_sessions(struct attack *a, struct err *e)
 	host_arg(&a->host, "neighbour=%lu", theirs->init_pid);
 	host_arg(&a->host, "neighbour=%lu", theirs->worker_pid);
 	msg_clear(&neighbour);
+	a->touched_ms = span_ms();
 	return 0;
 }
 
@@ -302,15 +390,16 @@ attack_all(struct attack *a, struct err *e)
 {
 	uint64_t daemon_pid = 0;
 
-	if (ask_daemon(a, &daemon_pid, e) == -1 || make_sessions(a, e) == -1 || list_attacks(a, e) == -1 ||
-	    run_attacks(a, NULL, "suite", SUITE_MS, e) == -1 || run_alone(a, e) == -1 ||
-	    attack_environment(a, daemon_pid, e) == -1)
+	if (ask_daemon(a, &daemon_pid, e) == -1 || make_sessions(a, e) == -1 || list_attacks(a, e) == -1)
+		return -1;
+	rows_begin(&a->rows, a->args->json, &a->interrupt);
+	if (run_suite(a, e) == -1 || run_alone(a, e) == -1 || attack_environment(a, daemon_pid, e) == -1)
 		return -1;
 	if (host_victim_lives(&a->host))
 		rows_add(&a->rows, "outside.victim", ATTACK_HELD, "the process that was to be killed lives");
 	else
 		rows_add(&a->rows, "outside.victim", ATTACK_OPEN, "the process that was to be killed is gone");
-	return attack_bombs(a, e);
+	return connect_to(a, &a->second, e) == -1 ? -1 : attack_bombs(a, e);
 }
 
 /* Signals that ended the attacks do not end this; one more does.  A new connection, whatever became of the old. */
@@ -351,16 +440,23 @@ attack_with_host(struct attack *a, struct err *e)
 
 	make_names(a);
 	host_open(&a->host, a->session);
-	int r = attack_all(a, e);
-	rows_end_progress(&a->rows);
-	delete_sessions(a);
+	int r = connect_to(a, &a->client, e);
+	if (r == 0) {
+		r = attack_all(a, e);
+		rows_end_progress(&a->rows);
+		delete_sessions(a);
+	}
 	host_close(&a->host);
-	if (a->interrupt.count > 0)
+	if (a->rows.lost != 0 && a->rows.lost != EPIPE) {
+		complain("write standard output: %s", strerror(a->rows.lost));
+		clearerr(stdout); /* main would complain again, and no longer knows why */
+		code = EXIT_REFUSED;
+	} else if (a->interrupt.count > 0)
 		code = 128 + a->interrupt.signal;
 	else if (r == -1)
 		complain("%s", e->text);
 	else
-		code = rows_print(&a->rows, a->args->json, a->isolation);
+		code = rows_end(&a->rows, a->args->json, a->isolation);
 	return code;
 }
 
@@ -371,15 +467,11 @@ attack_main(const struct args *args)
 	struct err    e;
 	int           code = EXIT_BOXD;
 
-	a.rows.shows_progress = isatty(STDERR_FILENO);
-	if (read_program(&a.program, &e) == -1 || client_open(&a.client, cmd_socket(args), &e) == -1 ||
-	    client_open(&a.second, cmd_socket(args), &e) == -1 || interrupt_open(&a.interrupt, &e) == -1)
+	a.deadline_ms = args->exec.timeout_ms > 0 ? args->exec.timeout_ms : DEADLINE_MS;
+	if (read_program(&a.program, &e) == -1 || interrupt_open(&a.interrupt, &e) == -1)
 		complain("%s", e.text);
-	else {
-		a.client.interrupt = a.second.interrupt = &a.interrupt;
-		a.client.patience = a.second.patience = 1;
+	else
 		code = attack_with_host(&a, &e);
-	}
 	if (a.isolation != NULL)
 		msg_clear(&a.created);
 	interrupt_close(&a.interrupt);

@@ -18,7 +18,9 @@ enum { ATTACK_NAME = 48 };
 struct attack {
 	const struct args          *args;
 	struct interrupt            interrupt;
-	struct client               client, second; /* owned; the second for whoever is asked meanwhile */
+	struct client               client, second; /* owned; the second is open while bombs go off */
+	uint64_t                    deadline_ms;    /* of one attack */
+	uint64_t                    touched_ms;     /* when the neighbour was last used */
 	struct buf                  program;        /* owned; box-attack */
 	struct attack_host          host;
 	struct attack_rows          rows;

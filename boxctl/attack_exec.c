@@ -30,7 +30,8 @@ attack_exec_start(struct attack_exec *x, struct client *c, const struct attack_c
 	ask.command = what->command != NULL ? what->command : "";
 	ask.argv = (struct strs){ n, what->argv };
 	ask.timeout_ms = what->timeout_ms;
-	x->until_ms = span_ms() + what->timeout_ms + OVERDUE_MS;
+	x->heard_ms = span_ms();
+	x->until_ms = x->heard_ms + what->timeout_ms + OVERDUE_MS;
 	ask.keep_bytes = 0;
 	ask.window = x->on_line != NULL ? WINDOW : 0;
 	if (what->input != NULL)
@@ -45,6 +46,7 @@ take_lines(struct attack_exec *x)
 
 	while (x->line.len > 0 && (end = memchr(x->line.data, '\n', x->line.len)) != NULL) {
 		*end = '\0';
+		x->heard_ms = span_ms();
 		x->on_line(x->on_line_arg, x->line.data);
 		buf_drop(&x->line, (size_t)(end - x->line.data) + 1);
 	}
@@ -98,6 +100,17 @@ take_all(struct attack_exec *x, struct err *e)
 	return 0;
 }
 
+/* Its result still comes, with the cause of its end. */
+static int
+cancel(struct attack_exec *x, struct err *e)
+{
+	struct msg_cancel ask = { .call = x->call };
+
+	x->is_silent = true;
+	x->until_ms = span_ms() + OVERDUE_MS;
+	return client_send(x->client, MSG_CANCEL, &ask, NULL, e);
+}
+
 int
 attack_exec_poll(struct attack_exec *x, int wait_ms, struct err *e)
 {
@@ -111,6 +124,8 @@ attack_exec_poll(struct attack_exec *x, int wait_ms, struct err *e)
 		return -1;
 	if (x->ended)
 		return 0;
+	if (x->silence_ms > 0 && !x->is_silent && span_ms() > x->heard_ms + x->silence_ms && cancel(x, e) == -1)
+		return -1;
 	if (span_ms() > x->until_ms) {
 		x->client->broken = true;
 		return err_set(e, E_CRASH, "boxd does not answer");

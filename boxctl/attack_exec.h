@@ -10,7 +10,10 @@
 struct attack_exec {
 	struct client                *client; /* borrowed */
 	uint64_t                      call;
-	uint64_t                      until_ms; /* monotonic; then the daemon has lost it */
+	uint64_t                      until_ms;   /* monotonic; then the daemon has lost it */
+	uint64_t                      silence_ms; /* 0: any; without a line for so long it is cancelled */
+	uint64_t                      heard_ms;   /* when the last line came */
+	bool                          is_silent;  /* it was cancelled */
 	bool                          ended;
 	struct err                    why;     /* its text is empty when it has a result */
 	struct msg                    reply;   /* cleared by attack_exec_clear */
@@ -29,7 +32,7 @@ struct attack_command {
 	uint64_t     timeout_ms;
 };
 
-/* on_line and its argument are set before; -1: it did not begin. */
+/* on_line, its argument and silence_ms are set before; -1: it did not begin. */
 int attack_exec_start(struct attack_exec *, struct client *, const struct attack_command *, struct err *);
 
 /* Take what has come, for at most so long; .ended tells the end.  -1: the connection is over, or a signal came. */

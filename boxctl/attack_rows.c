@@ -1,9 +1,12 @@
 #include "attack_rows.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd.h"
 #include "render.h"
@@ -68,6 +71,15 @@ row_named(struct attack_rows *r, const char *name)
 	return &r->v[r->n++];
 }
 
+bool
+rows_has(const struct attack_rows *r, const char *name)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (strcmp(r->v[i].name, name) == 0)
+			return true;
+	return false;
+}
+
 /* On one line that is written over; the names are ours, but came through a sandbox. */
 static void
 show_progress(const struct attack_rows *r, const char *name)
@@ -81,6 +93,54 @@ rows_end_progress(const struct attack_rows *r)
 {
 	if (r->shows_progress)
 		fprintf(stderr, "\r\033[K");
+}
+
+/* ---- printing them as they come ---- */
+
+/* Nobody reads the rest: stop, and clean up. */
+static void
+check_output(struct attack_rows *r)
+{
+	if ((fflush(stdout) == 0 && !ferror(stdout)) || r->lost != 0)
+		return;
+	r->lost = errno;
+	if (r->stop->count++ == 0)
+		r->stop->signal = SIGPIPE;
+}
+
+/* Results are as wide as "skipped"; names that are not listed are boxctl's own, and short. */
+static void
+print_cells(const struct attack_rows *r, const char *name, enum colour colour, const char *result, const char *detail)
+{
+	size_t width = strlen("environment.client");
+
+	for (size_t i = 0; i < r->listed_n; i++)
+		if (strlen(r->listed[i].name) > width)
+			width = strlen(r->listed[i].name);
+	printf("%-*s  %s%-7s%s  %s\n", (int)width, text_safe(name), colour_on(colour), result, colour_off(colour),
+	    detail[0] != '\0' ? text_safe(detail) : "-");
+}
+
+static void
+print_row(struct attack_rows *r, const struct attack_row *row)
+{
+	if (!r->prints_rows)
+		return;
+	rows_end_progress(r);
+	print_cells(r, row->name, colours[row->result], names[row->result], row->detail);
+	check_output(r);
+}
+
+void
+rows_begin(struct attack_rows *r, bool json, struct interrupt *stop)
+{
+	r->stop = stop;
+	r->prints_rows = !json;
+	r->shows_progress = isatty(STDERR_FILENO) && (json || !isatty(STDOUT_FILENO));
+	if (json)
+		return;
+	print_cells(r, "ATTACK", PLAIN, "RESULT", "DETAIL");
+	check_output(r);
 }
 
 void
@@ -104,6 +164,7 @@ rows_add(struct attack_rows *r, const char *name, enum attack_result result, con
 	free(row->detail);
 	row->detail = detail;
 	row->result = result;
+	print_row(r, row);
 	show_progress(r, name);
 }
 
@@ -176,19 +237,8 @@ means(const struct attack_rows *r, const char *name)
 }
 
 static void
-print_table(const struct attack_rows *r)
+print_sum(const struct attack_rows *r)
 {
-	static const char *const heads[] = { "ATTACK", "RESULT", "DETAIL", NULL };
-	struct table            *t = table_open(heads);
-
-	for (size_t i = 0; t != NULL && i < r->n; i++) {
-		table_cell(t, PLAIN, "%s", r->v[i].name);
-		table_cell(t, colours[r->v[i].result], "%s", names[r->v[i].result]);
-		table_cell(t, PLAIN, "%s", r->v[i].detail);
-	}
-	if (t != NULL)
-		table_print(t);
-	table_close(&t);
 	printf("\n%zu attacks: %zu held, %zu open, %zu skipped\n", r->n, count(r, ATTACK_HELD), count(r, ATTACK_OPEN),
 	    count(r, ATTACK_SKIPPED));
 	for (size_t i = 0; i < r->n; i++)
@@ -218,11 +268,11 @@ print_json(const struct attack_rows *r, const struct msg_isolation *isolation)
 }
 
 int
-rows_print(const struct attack_rows *r, bool json, const struct msg_isolation *isolation)
+rows_end(const struct attack_rows *r, bool json, const struct msg_isolation *isolation)
 {
 	if (json)
 		print_json(r, isolation);
 	else
-		print_table(r);
+		print_sum(r);
 	return count(r, ATTACK_OPEN) > 0 ? EXIT_REFUSED : EXIT_OK;
 }

@@ -127,5 +127,11 @@ examine(const struct args *a)
 int
 cmd_doctor(const struct args *a)
 {
+	struct err e;
+
+	if (!a->attack && a->exec.timeout_ms > 0) {
+		err_set(&e, E_INVALID, "--timeout is for --attack");
+		return usage_error("doctor", &e);
+	}
 	return a->attack ? attack_main(a) : examine(a);
 }

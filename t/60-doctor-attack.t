@@ -62,6 +62,46 @@ is "$(said)" 1 "a neighbour that has less: exit 1"
 like "$(cat "$D/out")" '^b.bomb +open +the neighbour has less: b.share.*no inotify' "and what it lacks"
 is "$(boxctl ps --names)" "" "no session is left by any of these"
 
+# rows come one by one, and a suite that takes long is no failure: longer than boxd waits for a first request, and
+# until the neighbour, which would end as idle, was used
+slow='case "$*" in *b.share*) printf "held\tb.share\tall\nend\t1\n" ;; *b.bomb*) sleep 0.3 ;;
+*) n=1; printf "held\ta.one\tfirst\n"
+until [ -e /tmp/go ]; do sleep 0.5; printf "held\ta.two\tagain\n"; n=$((n + 1)); done; printf "end\t$n\n" ;; esac'
+fake 'inside\ta.one\tbad' 'inside\ta.two\tbad' 'bomb\tb.bomb\tbad' 'share\tb.share\tbad' -- "$slow"
+"$D/bin/boxctl" --socket "$D/run/boxd.sock" doctor --attack >"$D/out" 2>"$D/err" &
+pid=$!
+eventually grep -qE '^a.one +held +first$' "$D/out"
+ok "a row is there while the attacks go on"
+execs() { boxctl call get "{\"session\": \"$(boxctl ps --names | grep neighbour)\"}" -o json | sed -n 's/.*"execs": *\([0-9]*\).*/\1/p'; }
+was_used() { [ "$(execs)" -gt 1 ]; } # one command has put box-attack there
+eventually was_used
+ok "the neighbour is used before it is idle for too long"
+boxctl exec "$(boxctl ps --names | grep -vE 'neighbour|bomb')" -- touch /tmp/go
+wait $pid
+is "$? $(cat "$D/err")" "0 " "a slow suite comes to its end"
+like "$(cat "$D/out")" '^b.bomb +held' "and so do the bombs after it"
+
+# one that does not answer
+fake 'inside\ta.one\tbad' 'inside\ta.two\tbad' 'inside\ta.three\tbad' 'alone\ta.four\tbad' -- 'case "$*" in
+*a.two* | *a.four*) sleep 1000 ;; *a.three*) printf "held\ta.three\tx\nend\t1\n" ;; *) printf "held\ta.one\tx\n"; sleep 1000 ;; esac'
+is "$(said -t 0.5)" 1 "an attack that does not answer: exit 1"
+like "$(cat "$D/out")" '^a.two +open +no answer within 1 s$' "and its row"
+like "$(cat "$D/out")" '^a.three +held' "what comes after it is tried all the same"
+like "$(cat "$D/out")" '^a.four +open +no answer within 1 s$' "one that runs alone has a deadline, too"
+like "$(cat "$D/out")" '^7 attacks: 5 held, 2 open, 0 skipped$' "and nothing else is open"
+is "$("$D/bin/boxctl" doctor -t 1 2>&1; echo $?)" "boxctl: doctor: --timeout is for --attack
+Try 'boxctl doctor --help'.
+2" "a deadline without attacks: exit 2"
+
+# nobody reads the rows
+before=$(attack_things)
+fake 'inside\ta.one\tbad' -- 'n=0; while :; do printf "held\ta.$n\tx\n"; n=$((n + 1)); done'
+is "$( { doctor 2>"$D/err"; echo $? >"$D/status"; } | head -n 1 | cut -c 1-6; cat "$D/status" "$D/err")" "ATTACK
+141" "a reader that leaves ends it"
+doctor >&- 2>"$D/err"
+is "$? $(cat "$D/err")" "1 boxctl: write standard output: Bad file descriptor" "so does a closed standard output"
+is "$(boxctl ps --names)$(attack_things)" "$before" "and nothing is left"
+
 # a signal
 before=$(attack_things)
 fake 'inside\ta.one\tbad' -- 'sleep 60'

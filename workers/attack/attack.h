@@ -18,9 +18,10 @@ enum verdict { HELD, OPEN, SKIPPED };
 enum kind { ANYWHERE, INSIDE, ALONE, BOMB, SHARE };
 
 enum {
-	DETAIL = 400,    /* bytes of a sentence: a line of a table */
-	ERRNOS = 134,    /* the kernel's go up to 133 */
-	DEADLINE_S = 30, /* of one attack; the slowest takes a second when the machine is idle */
+	DETAIL = 400, /* bytes of a sentence: a line of a table */
+	ERRNOS = 134, /* the kernel's go up to 133 */
+	DEADLINE_MS =
+	    30000, /* of one attack, unless deadline_ms= is given; the slowest takes a second when the machine is idle */
 };
 
 /* Filled by the attack, in the child it runs in. */

@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -76,12 +77,21 @@ attack_child(const struct attack *a, int out)
 	_exit(write(out, &o, sizeof(o)) == (ssize_t)sizeof(o) ? 0 : 1);
 }
 
+static long
+deadline_ms(void)
+{
+	const char *given = param("deadline_ms", 0);
+	long        ms = given == NULL ? 0 : strtol(given, NULL, 10);
+
+	return ms > 0 ? ms : DEADLINE_MS;
+}
+
 static void
 describe_end(struct outcome *o, int status, bool is_late)
 {
 	o->verdict = OPEN;
 	if (is_late)
-		snprintf(o->detail, sizeof(o->detail), "no refusal within %d s: it hangs", DEADLINE_S);
+		snprintf(o->detail, sizeof(o->detail), "no answer within %g s", (double)deadline_ms() / 1000);
 	else if (WIFSIGNALED(status))
 		snprintf(o->detail, sizeof(o->detail), "ended by signal %d before it could tell", WTERMSIG(status));
 	else
@@ -93,11 +103,11 @@ static bool
 await(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
-	long          until = (long)span_ms() + DEADLINE_S * 1000L;
+	long          until = (long)span_ms() + deadline_ms();
 
 	for (;;) {
 		long left = until - (long)span_ms();
-		int  n = poll(&p, 1, left > 0 ? (int)left : 0);
+		int  n = poll(&p, 1, left <= 0 ? 0 : left < INT_MAX ? (int)left : INT_MAX);
 
 		if (n > 0)
 			return false;
