@@ -393,7 +393,8 @@ attack_all(struct attack *a, struct err *e)
 	if (ask_daemon(a, &daemon_pid, e) == -1 || make_sessions(a, e) == -1 || list_attacks(a, e) == -1)
 		return -1;
 	rows_begin(&a->rows, a->args->json, &a->interrupt);
-	if (run_suite(a, e) == -1 || run_alone(a, e) == -1 || attack_environment(a, daemon_pid, e) == -1)
+	if (run_suite(a, e) == -1 || run_alone(a, e) == -1 || attack_environment(a, daemon_pid, e) == -1 ||
+	    attack_streams(a, e) == -1)
 		return -1;
 	if (host_victim_lives(&a->host))
 		rows_add(&a->rows, "outside.victim", ATTACK_HELD, "the process that was to be killed lives");

@@ -48,4 +48,7 @@ int attack_bombs(struct attack *, struct err *);
 /* Does anything of our own environment or the daemon's appear inside? */
 int attack_environment(struct attack *, uint64_t daemon_pid, struct err *);
 
+/* Does boxd read what a command prints, when boxctl runs with a stream closed? */
+int attack_streams(struct attack *, struct err *);
+
 #endif

@@ -112,7 +112,7 @@ check_output(struct attack_rows *r)
 static void
 print_cells(const struct attack_rows *r, const char *name, enum colour colour, const char *result, const char *detail)
 {
-	size_t width = strlen("environment.client");
+	size_t width = strlen("boxctl.closed-stdout");
 
 	for (size_t i = 0; i < r->listed_n; i++)
 		if (strlen(r->listed[i].name) > width)

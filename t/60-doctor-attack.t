@@ -30,7 +30,7 @@ is "$(said)" 0 "all held, one skipped: exit 0"
 like "$(cat "$D/out")" '^ATTACK +RESULT +DETAIL$' "a table"
 like "$(cat "$D/out")" '^a.one +held +mount: EPERM$' "with a row"
 like "$(cat "$D/out")" '^a.two +skipped +no such thing$' "and what was skipped"
-like "$(cat "$D/out")" '^5 attacks?: 4 held, 0 open, 1 skipped$' "and a sum, boxctl's own three among them"
+like "$(cat "$D/out")" '^7 attacks: 6 held, 0 open, 1 skipped$' "and a sum, boxctl's own five among them"
 unlike "$(cat "$D/out" "$D/err")" "$(printf '\033')" "no colour and no progress off a terminal"
 
 fake 'inside\ta.one\tsomething bad' -- 'printf "open\ta.one\tmount: worked\nend\t1\n"; exit 1'
@@ -88,7 +88,7 @@ is "$(said -t 0.5)" 1 "an attack that does not answer: exit 1"
 like "$(cat "$D/out")" '^a.two +open +no answer within 1 s$' "and its row"
 like "$(cat "$D/out")" '^a.three +held' "what comes after it is tried all the same"
 like "$(cat "$D/out")" '^a.four +open +no answer within 1 s$' "one that runs alone has a deadline, too"
-like "$(cat "$D/out")" '^7 attacks: 5 held, 2 open, 0 skipped$' "and nothing else is open"
+like "$(cat "$D/out")" '^9 attacks: 7 held, 2 open, 0 skipped$' "and nothing else is open"
 is "$("$D/bin/boxctl" doctor -t 1 2>&1; echo $?)" "boxctl: doctor: --timeout is for --attack
 Try 'boxctl doctor --help'.
 2" "a deadline without attacks: exit 2"

@@ -31,7 +31,7 @@ while read -r name; do
 	grep -q "^[a-z]* $name " "$D/rows" || echo "$name"
 done <"$D/listed" >"$D/missing"
 is "$(cat "$D/missing")" "" "every attack on the list has a row"
-for name in outside.victim environment.client environment.daemon; do
+for name in outside.victim environment.client environment.daemon boxctl.closed-stdout boxctl.closed-stderr; do
 	ok "boxctl adds $name" grep -q "^[a-z]* $name " "$D/rows"
 done
 unlike "$(cat "$D/rows")" "needs boxctl's half" "none lacks its other half"
