@@ -120,12 +120,30 @@ settle(int tree, const struct stat *like, struct err *e)
 	return 0;
 }
 
+/*
+ * The same directory, mounted so that no symlink in it is followed.  Commands may work in it, and exchange a directory
+ * that cp is about to enter for a symlink; cp has our rights, and would copy what is behind it.
+ */
 static int
-copy_in(int from, int tree, struct err *e)
+without_links(int dir, struct err *e)
 {
-	char  source[64], target[64];
-	char *argv[] = { "cp", "-a", "--", source, target, NULL };
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSYMFOLLOW, .propagation = MS_PRIVATE };
+	AUTO_FD int       tree = sys_open_tree(dir, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
 
+	if (tree == -1 || sys_mount_setattr(tree, "", AT_EMPTY_PATH, &attr) == -1)
+		return err_sys(e, "mount it without its symlinks");
+	return fd_take(&tree);
+}
+
+static int
+copy_in(int dir, int tree, struct err *e)
+{
+	char        source[64], target[64];
+	char       *argv[] = { "cp", "-a", "--", source, target, NULL };
+	AUTO_FD int from = without_links(dir, e);
+
+	if (from == -1)
+		return -1;
 	snprintf(source, sizeof(source), "/proc/%d/fd/%d/.", getpid(), from);
 	snprintf(target, sizeof(target), "/proc/%d/fd/%d/", getpid(), tree);
 	return tool_run(access("/usr/bin/cp", X_OK) == 0 ? "/usr/bin/cp" : "/bin/cp", argv, e);
