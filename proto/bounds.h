@@ -31,6 +31,7 @@
 #define LIM_TIMEOUT_MS (7UL * 86400 * 1000)
 #define LIM_MEMORY_MB (1UL << 20)
 #define LIM_MEMORY_MIN_MB 16 /* below it not even a shell and its libraries fit */
+#define LIM_SLIRP_MB 64      /* memory of a session's slirp4netns, beside its commands' */
 #define LIM_INIT_MB 16       /* memory of a sandbox's init beside its commands': it holds their output */
 #define LIM_PIDS 32768
 #define LIM_PIDS_MIN 4 /* init, a shell, and a pipeline of two */

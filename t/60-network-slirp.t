@@ -33,6 +33,12 @@ ok "it outlives its worker"
 of_session() { pgrep -f "slirp4netns .* $(box inspect s -o json | field init_pid) tap0" | head -n 1; }
 its=$(of_session)
 isnt "$its" "" "there is a slirp4netns for it"
+id=$(box inspect s -o json | field id)
+for controller in memory pids cpu; do
+	place=$(sed -n "s/^[0-9]*:$controller://p" "/proc/$its/cgroup")
+	[ -n "$place" ] || place=$(sed -n 's/^0:://p' "/proc/$its/cgroup")
+	like "$place" "/s$id(/init)?\$" "it is charged to the session's $controller cgroup"
+done
 box rm s >/dev/null
 gone() { ! kill -0 "$its" 2>/dev/null; }
 eventually gone

@@ -157,7 +157,7 @@ start_with(struct worker *w, const struct msg_worker_start *s, struct layers *la
 	int r = netns_prepare(&plan.net, e);
 	if (r == 0)
 		r = sandbox_start(&w->box, &plan, e);
-	if (r == 0 && (r = netns_born(&plan.net, w->box.pid, e)) == -1)
+	if (r == 0 && (r = netns_born(&plan.net, &w->cgroup, w->box.pid, e)) == -1)
 		sys_pidfd_kill(w->box.pidfd, SIGKILL);
 	net_plan_clear(&plan.net);
 	if (r == -1)

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 
 #include "fd.h"
 #include "bounds.h"
+#include "sys.h"
 
 #define LEAF "init"         /* where init is when the session's cgroup hands controllers on */
 #define COMMANDS "commands" /* where all else is, when memory is limited */
@@ -262,10 +264,18 @@ make_v2(struct cgroup *c, struct err *e)
 	return cgroup_give_to_init(c, c->whole, "cgroup.procs", e);
 }
 
+static void
+count_helpers(struct cgroup *c, const struct msg_worker_start *w)
+{
+	c->helpers = w->net_mode == NET_MODE_SLIRP;
+	c->helpers_mb = c->helpers * LIM_SLIRP_MB;
+}
+
 int
 cgroup_make(struct cgroup *c, const struct msg_worker_start *w, struct err *e)
 {
 	open_all(c, w, true);
+	count_helpers(c, w);
 	if (make_v2(c, e) == -1)
 		return -1;
 	for (int k = 0; k < CG__COUNT; k++) {
@@ -287,6 +297,7 @@ int
 cgroup_reopen(struct cgroup *c, const struct msg_worker_start *w, struct err *e)
 {
 	open_all(c, w, false);
+	count_helpers(c, w);
 	return cgroup_slots_reopen(c, e);
 }
 
@@ -299,6 +310,27 @@ cgroup_open_tasks(const struct cgroup *c, int tasks[CG__COUNT])
 
 		tasks[k] = dir == -1 ? -1 : openat(dir, "tasks", O_WRONLY | O_CLOEXEC);
 	}
+}
+
+int
+cgroup_join_tasks(const int tasks[CG__COUNT], struct err *e)
+{
+	for (int k = 0; k < CG__COUNT; k++)
+		if (tasks[k] >= 0 && write(tasks[k], "0", 1) == -1)
+			return err_sys(e, "join the session's %s cgroup", cg_name(k));
+	return 0;
+}
+
+pid_t
+cgroup_fork(const struct cgroup *c)
+{
+	struct clone_args args = {
+		.flags = c->leaf >= 0 ? CLONE_INTO_CGROUP : 0,
+		.exit_signal = SIGCHLD,
+		.cgroup = c->leaf >= 0 ? (uint64_t)c->leaf : 0,
+	};
+
+	return sys_clone3(&args);
 }
 
 /*

@@ -84,6 +84,10 @@ int cgroup_reopen(struct cgroup *, const struct msg_worker_start *, struct err *
 
 /* The v1 tasks files of the session, for a helper of ours to write itself into; -1 where there is none. */
 void cgroup_open_tasks(const struct cgroup *, int tasks[CG__COUNT]);
+int  cgroup_join_tasks(const int tasks[CG__COUNT], struct err *);
+
+/* Fork a helper of ours.  It is born in the session's v2 cgroup, beside init; it joins those of v1 itself, as above. */
+pid_t cgroup_fork(const struct cgroup *);
 
 /* In a newborn child: move itself into the v1 cgroups. */
 int cgroup_join(struct cgroup *, struct err *);

@@ -56,9 +56,9 @@ netns_prepare(struct net_plan *p, struct err *e)
 }
 
 int
-netns_born(struct net_plan *p, pid_t child, struct err *e)
+netns_born(struct net_plan *p, const struct cgroup *c, pid_t child, struct err *e)
 {
-	return p->mode == NET_MODE_SLIRP ? slirp_start(&p->slirp, child, e) : 0;
+	return p->mode == NET_MODE_SLIRP ? slirp_start(&p->slirp, c, child, e) : 0;
 }
 
 void

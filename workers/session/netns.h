@@ -35,7 +35,7 @@ struct net_plan {
 
 /* In the worker, before it clones: what needs the host's libraries and programs; and when it has. */
 int  netns_prepare(struct net_plan *, struct err *);
-int  netns_born(struct net_plan *, pid_t, struct err *);
+int  netns_born(struct net_plan *, const struct cgroup *, pid_t, struct err *);
 void net_plan_clear(struct net_plan *);
 
 /* In the child: while the host's /proc is there, and when the root is built. */

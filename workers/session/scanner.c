@@ -75,9 +75,8 @@ place_descriptors(int *from, size_t n, struct err *e)
 static int
 join(int tasks[CG__COUNT], bool born_there, struct err *e)
 {
-	for (int k = 0; k < CG__COUNT; k++)
-		if (tasks[k] >= 0 && write(tasks[k], "0", 1) == -1)
-			return err_sys(e, "join the session's %s cgroup", cg_name(k));
+	if (cgroup_join_tasks(tasks, e) == -1)
+		return -1;
 	if (born_there || tasks[CG_CPU] >= 0)
 		setpriority(PRIO_PROCESS, 0, -20); /* among the session's own, as its cpu quota is above all of them */
 	return 0;
@@ -332,19 +331,6 @@ scan_main(const struct scanner_plan *p, int control, int peer, pid_t parent, str
 
 /* ---- its worker's end ------------------------------------------------------------------ */
 
-/* Into the leaf where init is, on v2; into those of v1 it goes by itself. */
-static pid_t
-fork_into(const struct cgroup *c)
-{
-	struct clone_args args = {
-		.flags = c->leaf >= 0 ? CLONE_INTO_CGROUP : 0,
-		.exit_signal = SIGCHLD,
-		.cgroup = c->leaf >= 0 ? (uint64_t)c->leaf : 0,
-	};
-
-	return sys_clone3(&args);
-}
-
 struct start {
 	const struct scanner_plan *plan;
 	int                        control[2]; /* worker, box-scan */
@@ -374,7 +360,7 @@ static int
 start_both(struct start *st, struct scanner *s, struct err *e)
 {
 	for (int who = SCAN; who < SCANNERS; who++) {
-		s->pid[who] = fork_into(st->plan->cgroup);
+		s->pid[who] = cgroup_fork(st->plan->cgroup);
 		if (s->pid[who] == 0)
 			child_main(st, who);
 		if (s->pid[who] == -1) {

@@ -87,12 +87,19 @@ become_slirp(const struct slirp *s, const char *path, pid_t pid)
 }
 
 int
-slirp_start(struct slirp *s, pid_t pid, struct err *e)
+slirp_start(struct slirp *s, const struct cgroup *c, pid_t pid, struct err *e)
 {
-	pid_t child = fork();
+	int        tasks[CG__COUNT];
+	struct err why;
 
-	if (child == 0)
+	cgroup_open_tasks(c, tasks);
+	pid_t child = cgroup_fork(c);
+	if (child == 0 && cgroup_join_tasks(tasks, &why) == 0)
 		become_slirp(s, program(), pid);
+	if (child == 0)
+		_exit(127);
+	for (int k = 0; k < CG__COUNT; k++)
+		fd_close(&tasks[k]);
 	fd_close(&s->say_ready);
 	fd_close(&s->stop);
 	return child == -1 ? err_sys(e, "start slirp4netns") : 0;

@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 
+#include "cgroup.h"
 #include "err.h"
 
 /* Pipes, owned; -1 without. */
@@ -20,8 +21,8 @@ struct slirp {
 /* -1: it is not installed, and what to do. */
 int slirp_prepare(struct slirp *, struct err *);
 
-/* For the namespace of that process. */
-int slirp_start(struct slirp *, pid_t, struct err *);
+/* For the namespace of that process; what it takes from the machine is charged to these cgroups. */
+int slirp_start(struct slirp *, const struct cgroup *, pid_t, struct err *);
 
 /* In the child: until it is ready.  -1: it ended. */
 int slirp_await(const struct slirp *, struct err *);

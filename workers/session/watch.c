@@ -380,8 +380,8 @@ open_proc(const struct worker *worker, struct err *e)
 static int
 make_room(struct worker *worker, uint64_t max_entries, struct err *e)
 {
-	worker->cgroup.helpers = SCANNERS;
-	worker->cgroup.helpers_mb = scan_memory(max_entries) / MIB + LIM_SCAN_MB;
+	worker->cgroup.helpers += SCANNERS;
+	worker->cgroup.helpers_mb += scan_memory(max_entries) / MIB + LIM_SCAN_MB;
 	return cgroup_limit(&worker->cgroup, &worker->about.spec, e);
 }
 
