@@ -154,6 +154,8 @@ test_walls(struct storebox *b)
 	is(status_of(b->work.pid, "Seccomp"), "2", "a seccomp filter");
 	char path[64], target[256];
 	int  n = 0;
+	while (store_child(b, NULL) != 0) /* the first sweep, and the socket to it */
+		usleep(1000);
 	for (int fd = 4; fd < 64; fd++) {
 		snprintf(path, sizeof(path), "/proc/%d/fd/%d", b->work.pid, fd);
 		ssize_t len = readlink(path, target, sizeof(target) - 1);
