@@ -26,11 +26,13 @@ for landlock in no yes; do
 	is "$(in_box -- cat /opt/old)" old "$word: reading is not its business"
 	from_outside umount /opt
 
-	# a part of /proc that lost its read-only mount
+	like "$(in_box -c 'echo named >/proc/self/comm')" 'Read-only|denied' "$word: nothing in /proc is written"
+	from_outside mount -o remount,bind,rw /proc
+	ok "$word: /proc loses its read-only mount"
 	in_box -c 'echo named >/proc/self/comm' >"$D/comm"
 	case $landlock in
-	no) is "$(cat "$D/comm")" "" "without: a command writes to its own files in /proc" ;;
-	yes) like "$(cat "$D/comm")" denied "with: nothing in /proc is written" ;;
+	no) is "$(cat "$D/comm")" "" "without: a command then writes to its own files there" ;;
+	yes) like "$(cat "$D/comm")" denied "with: it still does not" ;;
 	esac
 
 	# what must work is not in its way

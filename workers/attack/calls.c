@@ -50,6 +50,12 @@ const struct attack call_attacks[] = {
 	CALL(unshare, "a namespace of its own", 1),
 	CALL(process_vm_writev, "another process's memory", 0, BAD, 1, BAD, 1, 0),
 	{ "calls.vhangup", "terminals of others are closed", INSIDE, call_filtered, RAW("vhangup", SYS_vhangup, 0) },
+	CALL(seccomp, "memory for filters, of which all sandboxes of the machine share one budget", 1, 0, BAD),
+	CALL(io_setup, "all of the machine's asynchronous I/O", 1, BAD),
+#ifdef SYS_ustat
+	CALL(ustat, "the host's file systems, by their numbers", 0, BAD),
+	CALL(sysfs, "a call that nobody uses, and any hole in it", 99),
+#endif
 #ifdef SYS_lookup_dcookie
 	CALL(lookup_dcookie, "paths of the host", 0, BAD, 0),
 #endif

@@ -102,7 +102,7 @@ real_time(struct report *r, const void *arg)
 static void
 oom_score(struct report *r, const void *arg)
 {
-	static const char *const lower[] = { "-1000", "-17", "-1" };
+	static const char *const lower[] = { "-1000", "-17", "-1", "0" };
 	char                     before[32], after[32];
 
 	(void)arg;
@@ -114,7 +114,7 @@ oom_score(struct report *r, const void *arg)
 			close(fd);
 	}
 	slurp("/proc/self/oom_score_adj", after, sizeof(after));
-	if (atoi(after) < 0)
+	if (atoi(after) < atoi(before))
 		works(r, "oom_score_adj is %d, from %d", atoi(after), atoi(before));
 }
 

@@ -1,5 +1,6 @@
 /* Kinds of sockets.  Local ones, TCP and UDP over IP, and routing's netlink are what programs use; the rest is drivers. */
 #include <errno.h>
+#include <linux/filter.h>
 #include <netinet/in.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,7 +11,7 @@
 
 #include "attack.h"
 
-enum { FAMILIES = 64, AF_MCTP_NR = 45, SOCK_OLD_PACKET = 10, NETLINKS = 32 };
+enum { FAMILIES = 64, AF_MCTP_NR = 45, SOCK_OLD_PACKET = 10, NETLINKS = 32, PROTOCOL_MPTCP = 262 };
 
 static const int types[] = { SOCK_STREAM, SOCK_DGRAM, SOCK_RAW, SOCK_SEQPACKET };
 
@@ -108,6 +109,30 @@ options(struct report *r, const void *arg)
 	failed(r, setsockopt(s, IPPROTO_IPV6, 64, table, sizeof(table)), "replace an IPv6 packet filter");
 }
 
+/* Each is compiled into memory of which the whole machine has one budget. */
+static void
+filters(struct report *r, const void *arg)
+{
+	struct sock_filter all = { BPF_RET | BPF_K, 0, 0, UINT16_MAX };
+	struct sock_fprog  program = { 1, &all };
+	int                s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), one = 1;
+
+	(void)arg;
+	failed(r, setsockopt(s, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)), "SO_ATTACH_FILTER");
+	setsockopt(s, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one));
+	failed(r, setsockopt(s, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &program, sizeof(program)),
+	    "SO_ATTACH_REUSEPORT_CBPF");
+	close(s);
+}
+
+static void
+mptcp(struct report *r, const void *arg)
+{
+	(void)arg;
+	failed(r, socket(AF_INET, SOCK_STREAM, PROTOCOL_MPTCP), "MPTCP socket");
+	failed(r, socket(AF_INET6, SOCK_STREAM, PROTOCOL_MPTCP), "MPTCP socket over IPv6");
+}
+
 #define FAMILY(n, nr, means)                                            \
 	{                                                               \
 		"sockets." n, means, ANYWHERE, one_family, &(const int) \
@@ -139,6 +164,9 @@ const struct attack socket_attacks[] = {
 	{ "sockets.netlink", "audit, packet filters, device events", ANYWHERE, netlink, NULL },
 	{ "sockets.raw", "packets of any content", ANYWHERE, raw, NULL },
 	{ "sockets.ping", "ICMP", ANYWHERE, ping, NULL },
+	{ "sockets.filters", "memory for filters, of which all sandboxes of the machine share one budget", ANYWHERE,
+	    filters, NULL },
+	{ "sockets.mptcp", "a protocol with a history of holes", ANYWHERE, mptcp, NULL },
 	{ "sockets.options", "rights over the network by a socket's options", INSIDE, options, NULL },
 	{ .name = NULL },
 };
