@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <linux/filter.h>
 #include <seccomp.h>
 #include <stdbool.h>
 #include <sys/mman.h>
@@ -12,19 +13,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "fd.h"
 #include "log.h"
+#include "memfd.h"
 #include "ruleset.h"
-
-#ifdef __SANITIZE_ADDRESS__
-/* Looking for leaks at exit takes a thread and ptrace, which the filter forbids. */
-const char *__asan_default_options(void);
-
-const char *
-__asan_default_options(void)
-{
-	return "detect_leaks=0";
-}
-#endif
 
 int
 confining_bounding_set(struct err *e)
@@ -261,10 +253,9 @@ add_rule_for(scmp_filter_ctx ctx, const struct call_for *c)
 }
 
 static int
-filter_calls(const struct confinement *c, struct err *e)
+add_all(scmp_filter_ctx ctx, const struct confinement *c)
 {
-	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-	int             r = -ENOMEM;
+	int r = -ENOMEM;
 
 	if (ctx != NULL)
 		r = add_rules(ctx, floor_calls, sizeof(floor_calls) / sizeof(floor_calls[0]), floor_calls_if,
@@ -273,7 +264,54 @@ filter_calls(const struct confinement *c, struct err *e)
 		r = add_rules(ctx, c->calls, c->n_calls, NULL, 0);
 	for (size_t i = 0; r == 0 && i < c->n_calls_for; i++)
 		r = add_rule_for(ctx, &c->calls_for[i]);
-	return load(ctx, r, e);
+	return r;
+}
+
+static int
+filter_calls(const struct confinement *c, struct err *e)
+{
+	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+
+	return load(ctx, add_all(ctx, c), e);
+}
+
+/* A tree, not a list: the kernel walks it once for each call there is when it is loaded. */
+int
+confining_program(const char *name, const struct confinement *c, struct err *e)
+{
+	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	AUTO_FD int     fd = memfd_new(name, e);
+	int             r = add_all(ctx, c);
+
+	if (r == 0)
+		r = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+	if (r == 0 && fd != -1)
+		r = seccomp_export_bpf(ctx, fd);
+	if (ctx != NULL)
+		seccomp_release(ctx);
+	if (fd == -1)
+		return -1;
+	errno = -r;
+	if (r != 0)
+		return err_sys(e, "make the filter of %s", name);
+	return memfd_seal(fd, e) == -1 ? -1 : fd_take(&fd);
+}
+
+int
+confining_load(int program, struct err *e)
+{
+	struct sock_filter code[BPF_MAXINSNS];
+	int64_t            size = memfd_sealed_size(program, e);
+
+	if (size == -1)
+		return -1;
+	if (size <= 0 || size > (int64_t)sizeof(code) || size % (int64_t)sizeof(*code) != 0 ||
+	    pread(program, code, (size_t)size, 0) != (ssize_t)size)
+		return err_set(e, E_INVALID, "a filter of %ld bytes is none", size);
+	struct sock_fprog prog = { .len = (unsigned short)((size_t)size / sizeof(*code)), .filter = code };
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) == -1)
+		return err_sys(e, "load the filter");
+	return 0;
 }
 
 static const struct {

@@ -51,4 +51,15 @@ struct confinement {
  */
 int confine_all(const struct confinement *, struct err *);
 
+/* ---- calls of one that is started too often to compile a filter each time ---- */
+
+/*
+ * The filter that confine_all would load, in a sealed memfd.  Whose it will be is not known yet, so nobody can be
+ * signalled: abort(3) ends by its last resort, SIGSEGV.
+ */
+int confining_program(const char *name, const struct confinement *, struct err *);
+
+/* Load one.  no_new_privs must be set. */
+int confining_load(int program, struct err *);
+
 #endif

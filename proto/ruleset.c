@@ -8,7 +8,6 @@
 enum {
 	CREATE_RULESET_VERSION = 1 << 0,
 	RULE_PATH_BENEATH = 1,
-	SCOPE_ALL = 3, /* ABI 6: abstract sockets, signals */
 };
 
 /* As the newest kernel we know has it; older ones take it while what they do not know is 0. */
@@ -26,6 +25,12 @@ struct path_beneath_attr {
 int
 ruleset_open(struct ruleset *s, uint64_t files, uint64_t net, struct err *e)
 {
+	return ruleset_open_scoped(s, files, net, LL_SCOPE_ABSTRACT | LL_SCOPE_SIGNAL, e);
+}
+
+int
+ruleset_open_scoped(struct ruleset *s, uint64_t files, uint64_t net, uint64_t scopes, struct err *e)
+{
 	int abi = (int)syscall(SYS_landlock_create_ruleset, NULL, 0, CREATE_RULESET_VERSION);
 
 	*s = (struct ruleset){ .fd = -1 };
@@ -37,7 +42,7 @@ ruleset_open(struct ruleset *s, uint64_t files, uint64_t net, struct err *e)
 	if (abi < 3)
 		attr.handled_fs &= ~(uint64_t)LL_TRUNCATE;
 	if (abi >= 6)
-		attr.scoped = SCOPE_ALL;
+		attr.scoped = scopes;
 	s->handled = attr.handled_fs;
 	s->fd = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
 	return s->fd == -1 ? err_sys(e, "make a landlock ruleset") : 0;

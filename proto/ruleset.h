@@ -28,6 +28,9 @@ enum {
 	LL_ALL_FILES = (1 << 16) - 1,
 
 	LL_ALL_NET = 3, /* 4: bind and connect TCP */
+
+	LL_SCOPE_ABSTRACT = 1, /* 6: connect to abstract sockets of other domains */
+	LL_SCOPE_SIGNAL = 2,
 };
 
 struct ruleset {
@@ -41,6 +44,9 @@ struct ruleset {
  * Without LL_REFER nothing can be moved to another directory, and the first ABI does.
  */
 int ruleset_open(struct ruleset *, uint64_t files, uint64_t net, struct err *);
+
+/* The same, but only these scopes end at the domain. */
+int ruleset_open_scoped(struct ruleset *, uint64_t files, uint64_t net, uint64_t scopes, struct err *);
 
 /* All of this beneath a place, which name tells in the error. */
 int ruleset_allow(const struct ruleset *, int place, uint64_t what, const char *name, struct err *);

@@ -14,7 +14,7 @@ statefile_write(int dir, const struct msg_session_state *s, struct err *e)
 {
 	struct packet p = { 0 };
 	int           r = -1;
-	AUTO_FD int   fd = openat(dir, STATE_FILE ".new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	AUTO_FD int   fd = openat(dir, STATE_NEW, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
 	if (fd == -1)
 		return err_sys(e, "create the session's state file");
@@ -22,7 +22,7 @@ statefile_write(int dir, const struct msg_session_state *s, struct err *e)
 		r = -1;
 	else if (write(fd, p.bytes.data, p.bytes.len) != (ssize_t)p.bytes.len)
 		err_sys(e, "write the session's state file");
-	else if (renameat(dir, STATE_FILE ".new", dir, STATE_FILE) == -1)
+	else if (renameat(dir, STATE_NEW, dir, STATE_FILE) == -1)
 		err_sys(e, "move the session's state file into place");
 	else
 		r = 0;

@@ -1,6 +1,7 @@
 /*
- * A session's state file (message SESSION_STATE): written by its worker, read by
- * the next worker and by the next supervisor.
+ * A session's state file (message SESSION_STATE): written by its worker before it gives
+ * its rights up and later by the supervisor, read by the next worker and by the next
+ * supervisor.
  */
 #ifndef PROTO_STATEFILE_H
 #define PROTO_STATEFILE_H
@@ -11,7 +12,8 @@
 #include "err.h"
 #include "msg.h"
 
-#define STATE_FILE "state"  /* in the session's directory */
+#define STATE_FILE "state" /* in the session's directory */
+#define STATE_NEW STATE_FILE ".new"
 #define STATE_CONTROL "ctl" /* init's control socket, beside it */
 
 /* Replace the file in that directory, whole or not at all. */

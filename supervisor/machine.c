@@ -11,6 +11,7 @@
 #include "filter.h"
 #include "log.h"
 #include "memfd.h"
+#include "workercalls.h"
 
 static int
 write_text(const char *dir, const char *file, const char *text)
@@ -158,7 +159,9 @@ machine_open(struct machine *m, struct dirs *d, const struct config *c, struct e
 {
 	struct cg_found found;
 
-	*m = (struct machine){ .init = -1, .files = -1, .filter = -1, .skeleton = { -1, -1 }, .root = is_root(c) };
+	*m = (struct machine){
+		.init = -1, .files = -1, .filter = -1, .worker_calls = -1, .skeleton = { -1, -1 }, .root = is_root(c)
+	};
 	cgfind(&found, c->cgroup_dir);
 	if (*c->cgroup_dir != '\0' && *found.unified.dir == '\0')
 		return err_set(e, E_INVALID, "cgroup_dir: %s", found.unified.why);
@@ -172,7 +175,8 @@ machine_open(struct machine *m, struct dirs *d, const struct config *c, struct e
 	if (judge(m, c, e) == -1)
 		return -1;
 	if ((m->init = program_open(d, "box-init", e)) == -1 || (m->files = program_open(d, "box-files", e)) == -1 ||
-	    (m->filter = filter_compile(c->seccomp_policy, e)) == -1)
+	    (m->filter = filter_compile(c->seccomp_policy, e)) == -1 ||
+	    (m->worker_calls = workercalls_compile(m->root, e)) == -1)
 		return -1;
 	return skeleton_build(&m->skeleton, d->state, m->root, e);
 }
@@ -221,5 +225,6 @@ machine_close(struct machine *m)
 	fd_close(&m->init);
 	fd_close(&m->files);
 	fd_close(&m->filter);
+	fd_close(&m->worker_calls);
 	skeleton_close(&m->skeleton);
 }

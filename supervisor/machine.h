@@ -20,7 +20,8 @@ struct machine {
 	char                 leaf_of[PATH_MAX]; /* our own cgroup, when we moved into a leaf of it; "" if not */
 	int                  init;              /* owned; box-init in a sealed memfd */
 	int                  files;             /* owned; box-files, likewise */
-	int                  filter;            /* owned; seccomp program */
+	int                  filter;            /* owned; seccomp program of commands */
+	int                  worker_calls;      /* owned; that of session workers */
 	struct skeleton      skeleton;          /* owned; what a root is a view of */
 	bool pids_by_rlimit; /* no cgroup limits processes: the limit is set at a sandbox's birth, for good */
 	bool root;           /* really: a range of uids per session is ours to give */

@@ -267,10 +267,16 @@ on_pause(struct session *s, const struct msg *m, struct err *e)
 
 	if (!w->in_force[WALL_FREEZE])
 		return err_set(e, E_BACKEND, "no session can be paused here: %s", w->missing[WALL_FREEZE]);
-	if (on_forward(s, m, e) == -1)
+	if (session_remember_pause(s, true, e) == -1 || on_forward(s, m, e) == -1)
 		return -1;
 	s->paused = true;
 	return 0;
+}
+
+static int
+on_unpause(struct session *s, const struct msg *m, struct err *e)
+{
+	return session_remember_pause(s, false, e) == -1 ? -1 : on_forward(s, m, e);
 }
 
 static int
@@ -361,7 +367,7 @@ static const struct {
 	[MSG_CANCEL] = { on_cancel, ALIVE },
 	[MSG_OUTPUT_ACK] = { on_output_ack, ALIVE },
 	[MSG_PAUSE] = { on_pause, ALIVE },
-	[MSG_UNPAUSE] = { on_forward, ALIVE },
+	[MSG_UNPAUSE] = { on_unpause, ALIVE },
 	[MSG_PROCESS_START] = { on_process_start, ALIVE, true },
 	[MSG_PROCESS_GET] = { on_forward, ALIVE },
 	[MSG_PROCESS_LIST] = { on_forward, ALIVE },

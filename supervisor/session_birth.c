@@ -71,7 +71,7 @@ session_start(struct house *h, const char *name, const struct msg_spec *spec, ui
 	s->uid_base = uid_base;
 	s->state = STATE_STARTING;
 	if (session_start_worker(s, WORK_BUILD, e) == -1) {
-		session_remove_dir(s);
+		session_remove_rest(s);
 		session_free(s);
 		return NULL;
 	}

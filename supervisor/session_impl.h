@@ -1,6 +1,7 @@
 /*
- * What a session is, for the three files that share its insides: session.c (what a
- * client wants), session_life.c (its worker, its end) and session_birth.c.
+ * What a session is, for the files that share its insides: session.c (what a client
+ * wants), session_life.c (its worker, its end), session_rest.c, session_birth.c and
+ * session_net.c.
  */
 #ifndef SUPERVISOR_SESSION_IMPL_H
 #define SUPERVISOR_SESSION_IMPL_H
@@ -71,7 +72,15 @@ int session_start_worker(struct session *, enum work, struct err *);
 /* From the loop, so that whoever made the session can seat it in the registry first. */
 void session_start_soon(struct session *);
 
-void session_remove_dir(const struct session *);
+/*
+ * session_rest.c, what its worker may not do: remove its state and what is left of its cgroups.  1: something stays that
+ * a worker with all its rights may be able to remove.
+ */
+int session_remove_rest(const struct session *);
+
+/* Write to its state file who it is since it was claimed, and whether it is to be paused. */
+int session_remember(const struct session *, struct err *);
+int session_remember_pause(const struct session *, bool paused, struct err *);
 
 /* session_net.c: it is somebody's from now on, and gets its way out.  -1: it cannot have it. */
 int  session_let_out(struct session *, struct err *);

@@ -149,6 +149,9 @@ session_fill_start(const struct session *s, enum work work, struct msg_worker_st
 	start->backend = policy_backend(&s->spec, s->house->config);
 	if (work != WORK_SWEEP)
 		start->files = m->files;
+	if (work == WORK_BUILD || work == WORK_ADOPT)
+		start->calls = m->worker_calls;
+	start->root = m->root ? s->house->dirs->empty : "";
 	session_retention(s, &start->process_retention_sec, &start->process_retained);
 	start->net_mode = s->net_mode;
 	if (work == WORK_BUILD) {
@@ -234,16 +237,6 @@ on_again(struct ev_loop *loop, ev_timer *t, int revents)
 
 /* ---- the end --------------------------------------------------------------------------- */
 
-void
-session_remove_dir(const struct session *s)
-{
-	char name[32];
-
-	snprintf(name, sizeof(name), "%lu", s->id);
-	if (unlinkat(s->house->dirs->sessions, name, AT_REMOVEDIR) == -1 && errno != ENOENT)
-		log_warn("session=%lu state directory stays: %s", s->id, strerror(errno));
-}
-
 /* As if it came now, unless its client is gone. */
 static void
 create_anew(struct house *h, struct request *r)
@@ -268,6 +261,15 @@ set_processes(struct session *s, uint64_t live)
 	s->processes = live;
 }
 
+/* It would end by itself, unless somebody else has it. */
+static void
+end_worker(struct session *s)
+{
+	if (s->child != NULL)
+		child_kill(s->child);
+	child_close(&s->child);
+}
+
 /*
  * Nothing of it is left, or nothing more can be done: go, and tell those who wait.  In this order, for who is told may
  * ask for a session of that name at once.
@@ -282,7 +284,7 @@ finish(struct session *s, uint64_t killed)
 	struct request    *r;
 
 	snprintf(name, sizeof(name), "%s", s->name);
-	session_remove_dir(s);
+	end_worker(s);
 	set_processes(s, 0);
 	log_at(s->spare ? LOG_DEBUG : LOG_INFO, "session=%lu name=%s gone killed=%lu reason=\"%s\"", s->id, s->name,
 	    killed, s->why);
@@ -552,6 +554,8 @@ on_forward_reply(struct session *s, struct request *r, struct msg *m)
 	s->house->starting -= r->type == MSG_PROCESS_START;
 	if (r->type == MSG_PAUSE || (r->type == MSG_UNPAUSE && !m->failed))
 		s->paused = (r->type == MSG_PAUSE && !m->failed) || others_pause(s, r);
+	if ((r->type == MSG_PAUSE || r->type == MSG_UNPAUSE) && session_remember_pause(s, s->paused, &e) == -1)
+		log_warn("session=%lu %s", s->id, e.text);
 	if (m->failed || msg_expect(m, result, &e) == -1)
 		request_fail(&s->pending, r, s->house->gateway, m->failed ? &m->error : &e);
 	else
@@ -568,25 +572,33 @@ on_claimed(struct session *s, const struct msg *m)
 	s->claim_id = 0;
 	if (m->failed)
 		fail(s, &m->error);
-	else if (check_required(s, &e) == -1)
+	else if (check_required(s, &e) == -1 || session_remember(s, &e) == -1)
 		fail(s, &e);
 	else
 		become_ready(s, "claimed");
 }
 
-/* A worker that has built a sandbox has given its rights up; some files take them to remove. */
+/* A worker that has built a sandbox has given its rights up; some files take them, and time, to remove. */
+static void
+sweep(struct session *s, uint64_t killed)
+{
+	s->sweeping = true;
+	s->killed = killed;
+	end_worker(s);
+	start_again(s);
+}
+
 static void
 on_closed(struct session *s, const struct msg_closed *c)
 {
-	if (c->left && !s->sweeping) {
-		s->sweeping = true;
-		s->killed = c->killed;
-		child_close(&s->child);
-		start_again(s);
+	bool left = session_remove_rest(s) == 1 || c->left;
+
+	if (left && !s->sweeping) {
+		sweep(s, c->killed);
 		return;
 	}
-	if (c->left)
-		log_error("session=%lu the workspace could not be removed", s->id);
+	if (left)
+		log_error("session=%lu not all of it could be removed", s->id);
 	finish(s, s->sweeping ? s->killed : c->killed);
 }
 
@@ -609,7 +621,10 @@ on_reply(struct session *s, struct msg *m)
 		on_closed(s, m->body);
 	} else if (m->failed && m->error.code == E_SYS) {
 		log_error("session=%lu %s", s->id, m->error.text);
-		finish(s, 0);
+		if (s->sweeping)
+			finish(s, 0);
+		else
+			sweep(s, 0);
 	}
 }
 

@@ -124,7 +124,7 @@ finds_them_again(const struct msg_worker_start *w)
 	    "takes one that is in use, and none that is not there");
 	cmp_ok(cgroup_slot_take(&c, &e), "==", 0, "and uses the other");
 	ok(!was_killed(eat(&c, 0, 24)), "without the limit it had");
-	cmp_ok(cgroup_remove(&c, &e), "==", 0, "all of it can be removed");
+	cmp_ok(cgroup_remove(&c, true, &e), "==", 0, "all of it can be removed");
 	cgroup_clear(&c);
 }
 

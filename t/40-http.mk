@@ -5,7 +5,7 @@ $(foreach t,$(web_TESTS),$(eval $(t)_EXTRA := t/lib/gatebox t/lib/webbox))
 40-http-tls_LIBS := $(call libs,openssl)
 
 web_PARTS := main confine listener flow tls conn calls rpc uplink http http_visit http_request http_route http_answer strangers ws
-web_OBJ   := $(PROTO) $(LOOP) $(NET) proto/startup proto/confining proto/ruleset $(addprefix workers/gateway/,$(web_PARTS)) t/lib/echogate
+web_OBJ   := $(PROTO) $(LOOP) $(NET) proto/startup proto/confining proto/noleaks proto/ruleset $(addprefix workers/gateway/,$(web_PARTS)) t/lib/echogate
 $(O)/t/echo-gateway: $(patsubst %,$(O)/obj/%.o,$(web_OBJ))
 	@mkdir -p $(@D)
 	$(say) LINK $@

@@ -160,6 +160,7 @@ start_with(struct worker *w, const struct msg_worker_start *s, struct layers *la
 	if (r == 0 && (r = netns_born(&plan.net, &w->cgroup, w->box.pid, e)) == -1)
 		sys_pidfd_kill(w->box.pidfd, SIGKILL);
 	net_plan_clear(&plan.net);
+	cgroup_joined(&w->cgroup);
 	if (r == -1)
 		return -1;
 	disk_handed_over(&w->disk);
@@ -194,6 +195,18 @@ build_start(struct worker *w, struct msg *m, struct err *e)
 	return r;
 }
 
+/* The last that takes rights: whoever measures the workspace is started, then they are given up. */
+static int
+settle(struct worker *w, struct err *e)
+{
+	if (w->confined)
+		return 0;
+	if (w->disk.watched.bytes > 0 && (w->watch = watch_open(w, e)) == NULL)
+		return -1;
+	mounts_clear(&w->mounts);
+	return confine(w, e);
+}
+
 static int
 ready(struct worker *w, struct err *e)
 {
@@ -212,10 +225,10 @@ ready(struct worker *w, struct err *e)
 	told.execs.n = exec_list(w, found, LIM_EXECS);
 	told.execs.v = found;
 	ev_timer_stop(w->loop, &w->deadline);
-	w->state = READY;
-	if (w->disk.watched.bytes > 0 && (w->watch = watch_open(w, e)) == NULL)
+	if (settle(w, e) == -1)
 		return -1;
-	if (caps_after_build(e) == -1 || link_send(w->up, MSG_WORKER_READY, 0, 0, &told, e) == -1)
+	w->state = READY;
+	if (link_send(w->up, MSG_WORKER_READY, 0, 0, &told, e) == -1)
 		return -1;
 	net_sockets_close(&w->net);
 	cgroup_hand_on(&w->cgroup);
@@ -253,7 +266,7 @@ build_claim(struct worker *w, const struct msg_claim *c, struct err *e)
 	if (kept_set(&w->spec_kept, MSG_SPEC, &w->about.spec, e) == -1)
 		return -1;
 	w->about.created_ms = c->created_ms;
-	return statefile_write(AT_FDCWD, &w->about, e);
+	return 0;
 }
 
 /* ---- finding again ------------------------------------------------------------ */
@@ -328,7 +341,7 @@ build_attach(struct worker *w, struct msg *m, struct err *e)
 	const struct msg_worker_start *s = m->body;
 
 	w->has_cgroup = true;
-	if (cgroup_reopen(&w->cgroup, s, e) == -1)
+	if (cgroup_reopen(&w->cgroup, s, e) == -1 || cgroup_take_all(&w->cgroup, e) == -1)
 		return -1;
 	w->about.cgroups = w->cgroup.base;
 	if (mounts_reopen(&w->mounts, s, e) == -1)
@@ -340,7 +353,8 @@ build_attach(struct worker *w, struct msg *m, struct err *e)
 		return -1;
 	watch_init(w);
 	AUTO_FD int fd = connect_control(w, e);
-	if (fd == -1 || connect_down(w, &fd, e) == -1)
+	/* before the first word of an init that commands had for a while */
+	if (fd == -1 || settle(w, e) == -1 || connect_down(w, &fd, e) == -1)
 		return -1;
 	expect_ready(w, ATTACHING);
 	return ask_attach(w, s, e);

@@ -190,7 +190,7 @@ open_below(int dir, const char *name, bool make)
 static void
 open_all(struct cgroup *c, const struct msg_worker_start *w, bool make)
 {
-	*c = (struct cgroup){ .owner = (uint32_t)w->uid_base };
+	*c = (struct cgroup){ .ids = ids_of(w->uid_base, w->uid_count) };
 	snprintf(c->name, sizeof(c->name), "s%lu", w->id);
 	keep_paths(c, &w->cgroups);
 	c->whole = open_dir(c->paths[0], c->name, make);
@@ -205,16 +205,38 @@ open_all(struct cgroup *c, const struct msg_worker_start *w, bool make)
 	open_counters(c);
 }
 
-/*
- * Init moves its commands: it must be allowed to, on both ends of the move.  What is
- * given is not ours any more, without the capability that we gave up.
- */
+/* Init moves its commands: it must be allowed to, on both ends of the move. */
 int
 cgroup_give_to_init(const struct cgroup *c, int dir, const char *file, struct err *e)
 {
-	if (c->owner != geteuid() && fchownat(dir, file, c->owner, (gid_t)-1, 0) == -1 && errno != ENOENT)
-		return err_sys(e, "chown %s", file);
-	return 0;
+	if (!ids_differ(&c->ids) ||
+	    (fchownat(dir, file, (uid_t)-1, c->ids.sandbox, 0) == 0 && fchmodat(dir, file, 0664, 0) == 0))
+		return 0;
+	return errno == ENOENT ? 0 : err_sys(e, "give %s to init", file);
+}
+
+/* A boxd before this one left them to root; those that the worker made are its own. */
+int
+cgroup_take(const struct cgroup *c, int dir, struct err *e)
+{
+	uid_t       own = c->ids.worker;
+	struct stat st;
+
+	if (dir == -1 || !ids_differ(&c->ids) || (fstat(dir, &st) == 0 && st.st_uid == own))
+		return 0;
+	int  fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd == -1 ? NULL : fdopendir(fd);
+	int  r = d == NULL ? -1 : 0;
+	for (struct dirent *en = d == NULL ? NULL : readdir(d); en != NULL && r == 0; en = readdir(d))
+		if (en->d_type == DT_REG)
+			r = fchownat(dir, en->d_name, own, own, AT_SYMLINK_NOFOLLOW);
+	if (r == 0)
+		r = fchown(dir, own, own); /* last: who is interrupted does it again */
+	if (r == -1)
+		err_sys(e, "take over cgroup %s", c->name);
+	if (d != NULL)
+		closedir(d);
+	return r;
 }
 
 static int
@@ -253,15 +275,21 @@ cgroup_limit(struct cgroup *c, const struct msg_spec *s, struct err *e)
 }
 
 static int
+give_v2(const struct cgroup *c, struct err *e)
+{
+	if (c->leaf >= 0 && cgroup_give_to_init(c, c->leaf, "cgroup.procs", e) == -1)
+		return -1;
+	return c->whole >= 0 ? cgroup_give_to_init(c, c->whole, "cgroup.procs", e) : 0;
+}
+
+static int
 make_v2(struct cgroup *c, struct err *e)
 {
 	if (*c->paths[0] == '\0')
 		return 0;
 	if (c->unified == -1 || (c->base.v2_limits && c->leaf == -1))
 		return err_sys(e, "make cgroup %s/%s", c->paths[0], c->name);
-	if (c->leaf >= 0 && cgroup_give_to_init(c, c->leaf, "cgroup.procs", e) == -1)
-		return -1;
-	return cgroup_give_to_init(c, c->whole, "cgroup.procs", e);
+	return give_v2(c, e);
 }
 
 static void
@@ -274,7 +302,12 @@ count_helpers(struct cgroup *c, const struct msg_worker_start *w)
 int
 cgroup_make(struct cgroup *c, const struct msg_worker_start *w, struct err *e)
 {
+	const struct ids ids = ids_of(w->uid_base, w->uid_count);
+
+	if (ids_make_as_worker(&ids, e) == -1)
+		return -1;
 	open_all(c, w, true);
+	ids_make_as_root(&ids);
 	count_helpers(c, w);
 	if (make_v2(c, e) == -1)
 		return -1;
@@ -291,6 +324,18 @@ cgroup_make(struct cgroup *c, const struct msg_worker_start *w, struct err *e)
 			return err_sys(e, "open %s/%s/tasks", base, c->name);
 	}
 	return cgroup_limit(c, &w->spec, e);
+}
+
+int
+cgroup_take_all(const struct cgroup *c, struct err *e)
+{
+	const int dirs[] = { c->whole, c->unified, c->leaf, c->memory, c->v1[CG_MEMORY], c->v1[CG_PIDS], c->v1[CG_CPU],
+		c->v1[CG_FREEZER] };
+
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs); i++)
+		if (cgroup_take(c, dirs[i], e) == -1)
+			return -1;
+	return give_v2(c, e) == -1 ? -1 : cgroup_slots_take(c, e);
 }
 
 int
@@ -322,15 +367,28 @@ cgroup_join_tasks(const int tasks[CG__COUNT], struct err *e)
 }
 
 pid_t
-cgroup_fork(const struct cgroup *c)
+cgroup_fork(const struct cgroup *c, int *pidfd)
 {
 	struct clone_args args = {
-		.flags = c->leaf >= 0 ? CLONE_INTO_CGROUP : 0,
+		.flags = (pidfd != NULL ? CLONE_PIDFD : 0) | (c->leaf >= 0 ? CLONE_INTO_CGROUP : 0),
+		.pidfd = (uint64_t)pidfd,
 		.exit_signal = SIGCHLD,
 		.cgroup = c->leaf >= 0 ? (uint64_t)c->leaf : 0,
 	};
 
 	return sys_clone3(&args);
+}
+
+int
+cgroup_allow(const struct cgroup *c, const struct ruleset *s, struct err *e)
+{
+	const int      dirs[] = { c->whole, c->memory, c->v1[CG_PIDS], c->v1[CG_CPU], c->v1[CG_FREEZER] };
+	const uint64_t what = LL_READ_FILE | LL_WRITE_FILE | LL_READ_DIR | LL_MAKE_DIR | LL_REMOVE_DIR;
+
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs); i++)
+		if (dirs[i] >= 0 && ruleset_allow(s, dirs[i], what, "the session's cgroups", e) == -1)
+			return -1;
+	return 0;
 }
 
 /*
@@ -344,6 +402,13 @@ cgroup_join(struct cgroup *c, struct err *e)
 		if (c->join[k] >= 0 && write(c->join[k], "0", 1) == -1)
 			return err_sys(e, "join the %s cgroup", cg_name(k));
 	return 0;
+}
+
+void
+cgroup_joined(struct cgroup *c)
+{
+	for (int k = 0; k < CG__COUNT; k++)
+		fd_close(&c->join[k]);
 }
 
 /*
@@ -461,8 +526,24 @@ remove_below(const struct cgroup *c, int dir, const char *name, struct err *e)
 	return errno == EBUSY ? 1 : err_sys(e, "remove cgroup %s/%s", c->name, name);
 }
 
+/* As far as we can tell; who removes it tries again. */
+static int
+is_busy(const struct cgroup *c)
+{
+	const int dirs[] = { c->memory, c->v1[CG_PIDS], c->v1[CG_CPU], c->v1[CG_FREEZER] };
+	char      text[128];
+
+	if (c->whole >= 0 && cgroup_read(c->whole, "cgroup.events", text, sizeof(text)) &&
+	    strstr(text, "populated 1") != NULL)
+		return 1;
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs); i++)
+		if (dirs[i] >= 0 && cgroup_count_lines(dirs[i], "cgroup.procs") > 0)
+			return 1;
+	return 0;
+}
+
 int
-cgroup_remove(struct cgroup *c, struct err *e)
+cgroup_remove(struct cgroup *c, bool whole, struct err *e)
 {
 	int r = cgroup_slots_remove(c, e);
 
@@ -472,6 +553,8 @@ cgroup_remove(struct cgroup *c, struct err *e)
 		r = remove_below(c, c->whole, COMMANDS, e);
 	if (r == 0 && c->base.v2_limits)
 		r = remove_below(c, c->whole, LEAF, e);
+	if (r == 0 && !whole)
+		return is_busy(c);
 	for (int k = -1; k < CG__COUNT && r == 0; k++)
 		r = remove_dir(c->paths[1 + k], c->name, e);
 	return r;

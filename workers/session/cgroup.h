@@ -16,6 +16,10 @@
  *
  * A command that has used all of it up cannot make the kernel choose init as the victim,
  * and init can still answer.
+ *
+ * All of it belongs to the worker's uid, which is not the sandbox's: an init that was taken
+ * over cannot raise its own limits.  The few files that init must write (cgroup.procs,
+ * cgroup.kill) have its group.
  */
 #ifndef SESSION_CGROUP_H
 #define SESSION_CGROUP_H
@@ -26,7 +30,9 @@
 
 #include "cgfind.h"
 #include "err.h"
+#include "ids.h"
 #include "msg.h"
+#include "ruleset.h"
 
 /* How often the kernel had to enforce a limit. */
 struct cgroup_events {
@@ -65,7 +71,7 @@ struct cgroup {
 	int                 oom_file;        /* where the kernel counts; -1 without */
 	int                 pids_file;
 	bool                pids_shared; /* refused forks are counted for the session alone (v2 since Linux 6.11) */
-	uint32_t            owner;       /* host uid of root inside */
+	struct ids          ids;         /* whose they are: the worker's; and who root inside is */
 	uint64_t            memory_mb;   /* of its commands */
 	uint64_t            helpers;     /* processes of ours beside init */
 	uint64_t            helpers_mb;  /* and their memory */
@@ -82,15 +88,21 @@ int cgroup_limit(struct cgroup *, const struct msg_spec *, struct err *);
 /* Open what another worker made; what is missing stays -1. */
 int cgroup_reopen(struct cgroup *, const struct msg_worker_start *, struct err *);
 
+/* As root: they are the worker's from now on, though a boxd before this one left them to root. */
+int cgroup_take_all(const struct cgroup *, struct err *);
+
 /* The v1 tasks files of the session, for a helper of ours to write itself into; -1 where there is none. */
 void cgroup_open_tasks(const struct cgroup *, int tasks[CG__COUNT]);
 int  cgroup_join_tasks(const int tasks[CG__COUNT], struct err *);
 
 /* Fork a helper of ours.  It is born in the session's v2 cgroup, beside init; it joins those of v1 itself, as above. */
-pid_t cgroup_fork(const struct cgroup *);
+pid_t cgroup_fork(const struct cgroup *, int *pidfd); /* may be NULL */
 
 /* In a newborn child: move itself into the v1 cgroups. */
 int cgroup_join(struct cgroup *, struct err *);
+
+/* The child is started: nobody else joins that way.  What root opened takes any process. */
+void cgroup_joined(struct cgroup *);
 
 /* Init stands in its leaf: let the slots have controllers too. */
 void cgroup_hand_on(struct cgroup *);
@@ -104,8 +116,14 @@ uint64_t cgroup_population(const struct cgroup *);
 /* SIGKILL to all of it at once, where the kernel can. */
 void cgroup_kill(struct cgroup *);
 
-/* Remove the directories: 0 all gone, 1 still busy (try again), -1 failed. */
-int cgroup_remove(struct cgroup *, struct err *);
+/*
+ * Remove the directories: 0 all gone, 1 still busy (try again), -1 failed.  Those of the session itself are in root's:
+ * without them 0 means that nothing is in them any more.
+ */
+int cgroup_remove(struct cgroup *, bool whole, struct err *);
+
+/* Let a worker that may open nothing else go on with them. */
+int cgroup_allow(const struct cgroup *, const struct ruleset *, struct err *);
 
 /* Close descriptors, free memory; the directories stay. */
 void cgroup_clear(struct cgroup *);
@@ -137,8 +155,9 @@ int cgroup_slot_limit(struct cgroup *, int slot, uint64_t memory_mb);
 /* Limits enforced against this slot's command; of one without a slot, in the whole session. */
 struct cgroup_events cgroup_slot_events(const struct cgroup *, int slot);
 
-/* Open the slots another worker made. */
+/* Open the slots another worker made; as cgroup_take_all. */
 int cgroup_slots_reopen(struct cgroup *, struct err *);
+int cgroup_slots_take(const struct cgroup *, struct err *);
 
 /* As cgroup_remove and cgroup_clear. */
 int  cgroup_slots_remove(struct cgroup *, struct err *);
@@ -164,6 +183,7 @@ bool     cgroup_read(int dir, const char *file, char *text, size_t size);
 uint64_t cgroup_counter(int fd, const char *key);
 int      cgroup_limit_memory(const struct cgroup *, int dir, uint64_t bytes, struct err *);
 int      cgroup_give_to_init(const struct cgroup *, int dir, const char *file, struct err *);
+int      cgroup_take(const struct cgroup *, int dir, struct err *);
 uint64_t cgroup_count_lines(int dir, const char *file);
 uint64_t cgroup_slot_population(const struct cgroup *, size_t slot);
 

@@ -55,6 +55,24 @@ slot_open_file(int dir, size_t i, const char *file, int flags)
 	return openat(dir, path, flags | O_CLOEXEC);
 }
 
+/*
+ * The kernel lets a newborn write itself into it if whoever opened the file was root, or has the newborn's uid.  What
+ * root opened would take any process of the host, so the sandbox's uid opens it, by the worker's group.
+ */
+static int
+slot_open_tasks(const struct cgroup *c, int dir, size_t i)
+{
+	char path[CGROUP_NAME + 32];
+
+	cgroup_slot_file(path, i, "tasks");
+	if (ids_differ(&c->ids) && fchmodat(dir, path, 0664, 0) == -1)
+		return -1;
+	ids_act_as_sandbox(&c->ids);
+	int fd = openat(dir, path, O_WRONLY | O_CLOEXEC);
+	ids_act_as_ourselves(&c->ids);
+	return fd;
+}
+
 /* ---- making ---- */
 
 static void
@@ -102,7 +120,7 @@ slot_open(const struct cgroup *c, size_t i, struct cgroup_slot *s)
 	}
 	for (int k = 0; k < CG__COUNT; k++)
 		if (slot_has(c, k))
-			s->join[k] = slot_open_file(c->v1[k], i, "tasks", O_WRONLY);
+			s->join[k] = slot_open_tasks(c, c->v1[k], i);
 	s->oom_file = memory >= 0 ? slot_open_file(memory, i, "memory.oom_control", O_RDONLY)
 				  : slot_open_file(c->unified, i, "memory.events", O_RDONLY);
 	s->pids_file = slot_open_file(pids >= 0 ? pids : c->unified, i, "pids.events", O_RDONLY);
@@ -117,6 +135,14 @@ slot_is_whole(const struct cgroup *c, const struct cgroup_slot *s)
 	return c->unified == -1 || (s->dir >= 0 && s->events >= 0);
 }
 
+static int
+slot_give(const struct cgroup *c, const struct cgroup_slot *s, struct err *e)
+{
+	if (cgroup_give_to_init(c, s->dir, "cgroup.procs", e) == -1)
+		return -1;
+	return cgroup_give_to_init(c, s->dir, "cgroup.kill", e);
+}
+
 /* Ready for a command.  Who runs out of memory on v2 loses the whole command, not a random part of it. */
 static int
 slot_make(const struct cgroup *c, size_t i, struct cgroup_slot *s, struct err *e)
@@ -128,9 +154,7 @@ slot_make(const struct cgroup *c, size_t i, struct cgroup_slot *s, struct err *e
 	int r = slot_is_whole(c, s) ? 0 : err_sys(e, "open the command's cgroups");
 	if (r == 0 && s->dir >= 0) {
 		cgroup_write(s->dir, "memory.oom.group", "1");
-		r = cgroup_give_to_init(c, s->dir, "cgroup.procs", e);
-		if (r == 0)
-			r = cgroup_give_to_init(c, s->dir, "cgroup.kill", e);
+		r = slot_give(c, s, e);
 	}
 	if (r == -1)
 		slot_close(s);
@@ -337,6 +361,29 @@ slot_exists(const struct cgroup *c, size_t i)
 		if (slot_has(c, k) && fstatat(c->v1[k], name, &st, 0) == 0)
 			return true;
 	return c->unified >= 0 && fstatat(c->unified, name, &st, 0) == 0;
+}
+
+/* As cgroup_take, in each hierarchy. */
+static int
+slot_take(const struct cgroup *c, size_t i, const struct cgroup_slot *s, struct err *e)
+{
+	int r = s->dir >= 0 && (cgroup_take(c, s->dir, e) == -1 || slot_give(c, s, e) == -1) ? -1 : 0;
+
+	for (int k = 0; k < CG__COUNT && r == 0; k++) {
+		AUTO_FD int dir = slot_has(c, k) ? slot_open_file(c->v1[k], i, "", O_RDONLY | O_DIRECTORY) : -1;
+
+		r = cgroup_take(c, dir, e);
+	}
+	return r;
+}
+
+int
+cgroup_slots_take(const struct cgroup *c, struct err *e)
+{
+	for (size_t i = 0; i < c->nslots; i++)
+		if (slot_take(c, i, &c->slots[i], e) == -1)
+			return -1;
+	return 0;
 }
 
 /* Slots of the worker before us are x0, x1, ... without a gap.  What was done to them is not known. */

@@ -8,6 +8,7 @@
 
 #include "fd.h"
 #include "hostpath.h"
+#include "ids.h"
 #include "path.h"
 #include "sandbox.h"
 #include "sys.h"
@@ -112,7 +113,7 @@ add_host_view(struct layers *l, int map, struct err *e)
 static int
 add_layers(struct layers *l, const struct msg_worker_start *s, struct err *e)
 {
-	struct idmap range = { .uid = 0, .gid = 0, .to = (uint32_t)s->uid_base, .count = (uint32_t)s->uid_count };
+	struct idmap range = { .uid = 0, .gid = 0, .to = (uint32_t)s->uid_base, .count = ids_mapped(s->uid_count) };
 	AUTO_FD int  map = idmap_open(&range);
 
 	if (map == -1)

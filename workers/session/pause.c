@@ -8,23 +8,15 @@
  * command that we sent before has been executed, and the supervisor sends no others
  * until the session goes on.
  *
- * The state file says what is wanted and is written first; a worker that takes over
- * freezes or thaws by it, wherever the one before had come to.
+ * The state file says what is wanted and is written by the supervisor before it asks; a
+ * worker that takes over freezes or thaws by it, wherever the one before had come to.
  */
 #include <fcntl.h>
 
 #include "log.h"
-#include "statefile.h"
 #include "worker.h"
 
 static const double LOOK_SEC = 0.002; /* most stop within a tenth of that */
-
-static int
-remember(struct worker *w, bool paused, struct err *e)
-{
-	w->about.paused = paused;
-	return statefile_write(AT_FDCWD, &w->about, e);
-}
 
 static void
 finish(struct worker *w, enum pause_state to, const struct err *why)
@@ -43,10 +35,6 @@ finish(struct worker *w, enum pause_state to, const struct err *why)
 static void
 give_up(struct worker *w, const struct err *why)
 {
-	struct err e;
-
-	if (remember(w, false, &e) == -1)
-		log_warn("session=%lu %s", w->about.id, e.text);
 	cgroup_thaw(&w->cgroup);
 	finish(w, RUNNING, why);
 }
@@ -76,7 +64,7 @@ pause_start(struct worker *w, struct msg *m, struct err *e)
 		return link_reply(w->up, MSG_DONE, m->id, 0, &done, e);
 	if (w->pause != RUNNING)
 		return err_set(e, E_BUSY, "session %s is being paused already", w->name);
-	if (cgroup_can_freeze(&w->cgroup, e) == -1 || remember(w, true, e) == -1)
+	if (cgroup_can_freeze(&w->cgroup, e) == -1)
 		return -1;
 	if (link_send(w->down, MSG_PING, PAUSE_PING, 0, &(struct msg_ping){}, e) == -1)
 		return -1;
@@ -111,8 +99,6 @@ pause_end(struct worker *w, struct msg *m, struct err *e)
 	if (w->pause == ASKED || w->pause == FREEZING)
 		return err_set(e, E_BUSY, "session %s is being paused", w->name);
 	if (w->pause == PAUSED) {
-		if (remember(w, false, e) == -1)
-			return -1;
 		cgroup_thaw(&w->cgroup);
 		w->pause = RUNNING;
 	}

@@ -90,7 +90,7 @@ lock_root(int dir, struct err *e)
 	return 0;
 }
 
-/* The uid of the sandbox, with these rights of the host's root. */
+/* The uid of the worker, with these rights of the host's root. */
 static int
 become(const struct scanner_plan *p, uint64_t rights, struct err *e)
 {
@@ -360,7 +360,7 @@ static int
 start_both(struct start *st, struct scanner *s, struct err *e)
 {
 	for (int who = SCAN; who < SCANNERS; who++) {
-		s->pid[who] = cgroup_fork(st->plan->cgroup);
+		s->pid[who] = cgroup_fork(st->plan->cgroup, &s->pidfd[who]);
 		if (s->pid[who] == 0)
 			child_main(st, who);
 		if (s->pid[who] == -1) {
@@ -376,7 +376,7 @@ scanner_start(struct scanner *s, const struct scanner_plan *plan, struct err *e)
 {
 	struct start st = { .plan = plan, .control = { -1, -1 }, .peer = { -1, -1 }, .parent = getpid() };
 
-	*s = (struct scanner){ .fd = -1 };
+	*s = (struct scanner){ .fd = -1, .pidfd = { -1, -1 } };
 	if (!proc_is_genuine(plan->proc))
 		return err_set(
 		    e, E_BACKEND, "the sandbox's /proc is not a procfs, so its open files cannot be measured");
@@ -429,7 +429,8 @@ scanner_stop(struct scanner *s)
 	for (int i = 0; i < SCANNERS; i++) {
 		if (s->pid[i] <= 0)
 			continue;
-		kill(s->pid[i], SIGKILL);
+		sys_pidfd_kill(s->pidfd[i], SIGKILL);
+		fd_close(&s->pidfd[i]);
 		waitpid(s->pid[i], NULL, WNOHANG);
 		s->pid[i] = 0;
 	}

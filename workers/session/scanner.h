@@ -9,9 +9,10 @@
  *	          Landlock would keep it from looking at any process, so the sandbox's /proc
  *	          is its root instead.
  *
- * Both are of the sandbox's uid, in the session's cgroups, have all the memory they will
- * ever have, know what they look at by descriptor, make no system call beside a dozen,
- * take no input but "once more", and end with their worker.
+ * Both have the uid that their worker will have, so that it can kill them and the sandbox
+ * cannot.  They are in the session's cgroups, have all the memory they will ever have, know
+ * what they look at by descriptor, make no system call beside a dozen, take no input but
+ * "once more", and end with their worker.
  */
 #ifndef SESSION_SCANNER_H
 #define SESSION_SCANNER_H
@@ -26,8 +27,9 @@
 enum { SCANNERS = 2 };
 
 struct scanner {
-	pid_t pid[SCANNERS]; /* 0 without; ours to reap */
-	int   fd;            /* owned; readable when an answer is there, or it is gone */
+	pid_t pid[SCANNERS];   /* 0 without; ours to reap */
+	int   pidfd[SCANNERS]; /* owned; our filter lets us signal no other way */
+	int   fd;              /* owned; readable when an answer is there, or it is gone */
 };
 
 struct scanner_plan {

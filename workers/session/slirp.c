@@ -93,7 +93,7 @@ slirp_start(struct slirp *s, const struct cgroup *c, pid_t pid, struct err *e)
 	struct err why;
 
 	cgroup_open_tasks(c, tasks);
-	pid_t child = cgroup_fork(c);
+	pid_t child = cgroup_fork(c, NULL);
 	if (child == 0 && cgroup_join_tasks(tasks, &why) == 0)
 		become_slirp(s, program(), pid);
 	if (child == 0)

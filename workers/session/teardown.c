@@ -1,6 +1,7 @@
 /*
  * How a sandbox goes: kill, wait for init's pidfd, remove the cgroups (busy until
- * the last zombie is gone), remove the files, answer.
+ * the last zombie is gone), remove the files, answer.  A confined worker removes what is
+ * its own, and the supervisor the rest when it has the answer.
  */
 #include <signal.h>
 #include <unistd.h>
@@ -22,20 +23,31 @@ give_up(struct worker *w, const struct err *why)
 	link_fail(w->up, w->close_id, 0, why, &e);
 }
 
+/* What is in the state directory; a confined worker leaves it to the supervisor. */
+static int
+remove_files(struct err *e)
+{
+	int left = disk_drop(e);
+
+	if (left != -1) {
+		unlink(STATE_CONTROL);
+		unlink(STATE_FILE);
+	}
+	return left;
+}
+
 static void
 answer(struct worker *w)
 {
 	struct msg_closed closed = { .killed = w->killed };
 	struct err        e = { 0 };
-	int               dropped = disk_drop(&e);
+	int               left = w->confined ? 0 : remove_files(&e);
 
-	if (dropped == -1) {
+	if (left == -1) {
 		give_up(w, &e);
 		return;
 	}
-	closed.left = dropped == 1;
-	unlink(STATE_CONTROL);
-	unlink(STATE_FILE);
+	closed.left = left == 1;
 	w->state = CLOSED;
 	link_reply(w->up, MSG_CLOSED, w->close_id, 0, &closed, &e);
 }
@@ -44,7 +56,7 @@ static void
 remove_all(struct worker *w)
 {
 	struct err e = { 0 };
-	int        r = cgroup_remove(&w->cgroup, &e);
+	int        r = cgroup_remove(&w->cgroup, !w->confined, &e);
 
 	if (r == 0) {
 		answer(w);
@@ -65,6 +77,14 @@ on_retry(struct ev_loop *loop, ev_timer *t, int revents)
 	(void)loop;
 	(void)revents;
 	remove_all(t->data);
+}
+
+static void
+kill_init(struct worker *w)
+{
+	ids_act_as_sandbox(&w->cgroup.ids);
+	sys_pidfd_kill(w->box.pidfd, SIGKILL);
+	ids_act_as_ourselves(&w->cgroup.ids);
 }
 
 void
@@ -91,7 +111,7 @@ teardown_start(struct worker *w, uint64_t request)
 		cgroup_kill(&w->cgroup);
 	}
 	if (w->box.pid > 0)
-		sys_pidfd_kill(w->box.pidfd, SIGKILL); /* takes the whole pid namespace with it */
+		kill_init(w); /* takes the whole pid namespace with it */
 	else
 		remove_all(w);
 }

@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 
 #include "fd.h"
+#include "ids.h"
 #include "sandbox.h"
 #include "sys.h"
 
@@ -28,7 +29,7 @@ userns_map(pid_t child, const struct sandbox_plan *p, struct err *e)
 	char uids[64], gids[64];
 
 	if (p->uid_count > 1) {
-		snprintf(uids, sizeof(uids), "0 %u %u", p->uid_base, p->uid_count);
+		snprintf(uids, sizeof(uids), "0 %u %u", p->uid_base, ids_mapped(p->uid_count));
 		if (write_proc(child, "gid_map", uids, e) == -1)
 			return -1;
 		return write_proc(child, "uid_map", uids, e);
@@ -45,7 +46,8 @@ userns_map(pid_t child, const struct sandbox_plan *p, struct err *e)
  * The kernel charges what a sandbox uses of per-user quotas (inotify, pending signals,
  * message queues, locked memory) to the owner of its user namespace as well.  Were that
  * root, one sandbox could use up the host's.  So it is made by the uid that root inside
- * is, without giving up the rights that making it needs.
+ * is, without giving up the rights that making it needs.  And by its gid: the child in between
+ * writes cgroup.procs by it, see sandbox.c.
  */
 int
 userns_owner(const struct sandbox_plan *p, uid_t owner, struct err *e)
@@ -53,7 +55,7 @@ userns_owner(const struct sandbox_plan *p, uid_t owner, struct err *e)
 	if (p->uid_count == 1)
 		return 0;
 	if (prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0) == -1 ||
-	    setresuid((uid_t)-1, owner, (uid_t)-1) == -1)
+	    setresgid((gid_t)-1, owner, (gid_t)-1) == -1 || setresuid((uid_t)-1, owner, (uid_t)-1) == -1)
 		return err_sys(e, "become uid %u for a moment", owner);
 	return 0;
 }

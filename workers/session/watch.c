@@ -407,7 +407,7 @@ start(struct watch *w, struct err *e)
 		.nplaces = n,
 		.proc = proc,
 		.max_entries = w->max_entries,
-		.uid = (uint32_t)worker->about.uid_base,
+		.uid = worker->cgroup.ids.worker,
 		.is_root = worker->about.uid_count > 1,
 		.cgroup = &worker->cgroup,
 	};

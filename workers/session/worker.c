@@ -35,6 +35,8 @@ on_worker_start(struct worker *w, struct msg *m, struct err *e)
 	if (fchdir(s->dir) == -1)
 		return err_sys(e, "enter the session's state directory");
 	w->files.program = msg_take_fd(m, s->files);
+	w->calls = msg_take_fd(m, s->calls);
+	snprintf(w->root, sizeof(w->root), "%s", s->root);
 	w->started_us = span_us();
 	snprintf(w->name, sizeof(w->name), "%s", s->session);
 	w->about = (struct msg_session_state){
@@ -247,7 +249,7 @@ worker_open(struct worker *w, struct ev_loop *loop)
 {
 	struct err e = { 0 };
 
-	*w = (struct worker){ .loop = loop, .box = { .pidfd = -1 }, .net = NET_SOCKETS_NONE };
+	*w = (struct worker){ .loop = loop, .box = { .pidfd = -1 }, .net = NET_SOCKETS_NONE, .calls = -1 };
 	LIST_INIT(&w->execs);
 	disk_init(&w->disk);
 	mounts_init(&w->mounts);
@@ -275,6 +277,7 @@ worker_close(struct worker *w)
 	link_close(&w->down);
 	link_close(&w->up);
 	fd_close(&w->box.pidfd);
+	fd_close(&w->calls);
 	net_sockets_close(&w->net);
 	kept_clear(&w->spec_kept);
 	disk_clear(&w->disk);

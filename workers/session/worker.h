@@ -65,6 +65,10 @@ struct worker {
 
 	struct files files; /* requests for box-files, and itself */
 
+	int  calls;              /* owned; seccomp program for ourselves, until it is loaded */
+	char root[LIM_PATH + 1]; /* empty directory to be locked into; "" without */
+	bool confined;           /* rights are given up, or are being */
+
 	/* from WORKER_START, for the state file */
 	struct msg_session_state about; /* its spec borrows from the next */
 	struct kept              spec_kept;
@@ -152,7 +156,9 @@ void pause_init_answered(struct worker *);
 void pause_adopt(struct worker *);
 void pause_close(struct worker *);
 
-/* ---- caps.c ---- */
-int caps_after_build(struct err *);
+/* ---- confine.c ---- */
+
+/* Give up all that a standing sandbox does not take.  After -1 the worker must not serve. */
+int confine(struct worker *, struct err *);
 
 #endif
