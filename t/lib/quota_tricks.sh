@@ -5,7 +5,7 @@ empty() { # host's root sees through any mode
 
 # A trick runs until it is killed; one that is not seen ends by its timeout.
 trick() { # name command
-	is "$(box exec s -t 20 -o json -c "$2
+	is "$(box exec s -t 300 -o json -c "$2
 		sleep 98765" 2>/dev/null | field cause)" disk "$1"
 	empty
 }
