@@ -174,6 +174,7 @@ start_sweep(struct jobs *js, struct err *e)
 		close(ours);
 		sweep(js);
 	}
+	fd_close(&theirs); /* the process's alone, so that its end is seen */
 	s->pid = pid;
 	s->fd = fd_take(&ours);
 	ev_io_init(&s->reading, on_swept, s->fd, EV_READ);
