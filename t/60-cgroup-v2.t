@@ -12,6 +12,10 @@ forks='i=0; while [ $i -lt 40 ]; do sleep 60 & i=$((i+1)); done; exit 1'
 hidden='(setsid sh -c "sleep 98765 & sleep 98765" &); sleep 98765'
 sleepers='ps -eo args= | grep -c "[s]leep 98765"'
 of() { boxctl inspect "$1" -o json | sed -n 's/.*"id": \([0-9]*\).*/\1/p'; }
+no_forks() { # a newborn is not called sleep yet, but has the words of its parent
+	boxctl exec s -- pkill -f 'sleep 60'
+	[ "$(boxctl exec s -c 'ps -eo args= | grep -c "[s]leep 60"')" = 0 ]
+}
 cgroup_of() { find $tree -type d -name "s$(of "$1")"; }
 
 # what is below needs no daemon
@@ -54,7 +58,7 @@ boxctl exec s -o json -c 'until [ -e /tmp/end ]; do sleep 0.1; done; kill -9 $$'
 innocent=$!
 boxctl exec s -o json -- perl -e "$hog" >"$D/guilty" 2>/dev/null
 boxctl exec s -o json -c "$forks" >"$D/forks" 2>/dev/null
-boxctl exec s -- pkill -f 'sleep 60' # by what was asked for: a newborn is not called sleep yet
+eventually no_forks
 boxctl exec s -- touch /tmp/end
 wait $innocent
 like "$(cat "$D/guilty")" '"cause": "memory"' "blame: who breaks the memory limit"
