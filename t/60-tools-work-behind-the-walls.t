@@ -42,4 +42,41 @@ fi
 is "$(in_box -c 'mkdir -p lock && (flock 9; echo locked) 9>lock/f')" locked "flock"
 is "$(in_box -- perl -MIO::Socket::INET -e 'my $s = IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1") or die "$!"; my $c = IO::Socket::INET->new(PeerAddr => "127.0.0.1", PeerPort => $s->sockport) or die "$!"; print $c "x\n"; my $a = $s->accept; $c->flush; print scalar <$a>')" x \
 	"TCP over the sandbox's own loopback"
+
+# what the filter's list of allowed calls must not have forgotten
+if with python3 3; then
+	is "$(in_box -- python3 -c 'import asyncio
+async def main():
+    p = await asyncio.create_subprocess_exec("echo", "child", stdout=asyncio.subprocess.PIPE)
+    s = await asyncio.start_server(lambda r, w: (w.write(b"server"), w.close()), "127.0.0.1", 0)
+    r, w = await asyncio.open_connection(*s.sockets[0].getsockname())
+    print((await p.communicate())[0].decode().strip(), (await r.read()).decode())
+asyncio.run(main())')" "child server" "python: asyncio with a process and a server"
+	is "$(in_box -- python3 -c 'import multiprocessing as m
+from multiprocessing import shared_memory
+with m.get_context("fork").Pool(4) as p: n = sum(p.map(abs, range(-9, 0)))
+s = shared_memory.SharedMemory(create=True, size=4096); s.buf[0] = 1; s.close(); s.unlink(); print(n)')" 45 "python: a pool and shared memory"
+	is "$(in_box -- python3 -c 'import fcntl, mmap, os, select, signal, socket, tempfile
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM]); signal.setitimer(signal.ITIMER_REAL, 0.01); signal.sigwait([signal.SIGALRM])
+select.epoll().close(); mmap.mmap(-1, 1 << 20).madvise(mmap.MADV_DONTNEED); fcntl.lockf(tempfile.TemporaryFile(), fcntl.LOCK_EX)
+os.sched_getaffinity(0); f = tempfile.TemporaryFile(); os.posix_fallocate(f.fileno(), 0, 9); socket.if_nameindex(); socket.getaddrinfo("localhost", 80); print("fine")')" fine \
+		"python: signals, epoll, memory, locks, names"
+fi
+if with node 1; then
+	is "$(in_box -- node -e 'const fs = require("fs"), net = require("net"); fs.watch("/tmp", () => {}).close(); console.log(require("child_process").execSync("echo child").toString().trim());
+		const s = net.createServer(c => c.end("server")).listen(0, "127.0.0.1", () => net.connect(s.address().port, "127.0.0.1").on("data", d => { console.log(String(d)); s.close() }))')" "child
+server" "node: a process, a watch and a server"
+fi
+if with gcc 1; then
+	is "$(in_box -c 'printf "#include <pthread.h>\n#include <stdio.h>\nstatic void *f(void *a) { return a; }\nint main(void) { pthread_t t; for (int i = 0; i < 8; i++) { pthread_create(&t, 0, f, 0); pthread_join(t, 0); } puts(\"threads\"); return 0; }\n" >p.c && gcc -g -pthread -o p p.c && ./p')" threads "threads"
+	if with gdb 1; then
+		like "$(in_box -c 'gdb -nx -q -batch -ex "break main" -ex run -ex "print 40 + (int)abs(-2)" -ex continue ./p')" '= 42' "gdb stops a program and calls a function in it"
+	fi
+	if with strace 1; then
+		like "$(in_box -c 'strace -f ./p 2>&1 >/dev/null')" 'exited with 0' "strace"
+	fi
+fi
+if with sqlite3 1; then
+	is "$(in_box -c 'sqlite3 x.db "pragma journal_mode = wal; create table a (b); insert into a values (42); select b from a; vacuum"' | tail -n 1)" 42 "sqlite3 with a write-ahead log"
+fi
 done_testing
