@@ -150,6 +150,8 @@
 	1021 /* in the namespace, all that goes out is redirected here; privileged, so nobody inside can take it */
 #define NET_PER_SEC 2000    /* new connections of one session in a second: each is tracked by the kernel, and */
 #define NET_BURST 4000      /* that memory is nobody's; more than this at once gets resets */
+#define NET_DNS_PER_SEC 200 /* the same for DNS by TCP, which a sandbox has on its own loopback */
+#define NET_DNS_BURST 400
 #define SLIRP_DNS "10.0.2.3" /* what slirp4netns calls its own resolver in the namespace */
 #define NET_LOG_GROUP 1      /* of netlink: where the namespace tells what it refuses */
 #define NET_TOO_FAST "rate"  /* how the namespace tells of those, among what it refuses */

@@ -81,6 +81,16 @@ write_refusals(struct buf *b, const char *log)
 	buf_printf(b, REFUSE "meta l4proto 6 ip6 daddr @range6 ip6 daddr != @open6 %sreject with tcp reset\n", log);
 }
 
+/* Those that are tracked: to anywhere else, and DNS. */
+static void
+write_rates(struct buf *b, const char *which, int per_sec, int burst, const char *log)
+{
+	buf_printf(b,
+	    REFUSE
+	    "%stcp flags & (syn | ack) == syn limit rate over %d/second burst %d packets %sreject with tcp reset\n",
+	    which, per_sec, burst, log);
+}
+
 static void
 write_egress(struct buf *b, bool logged)
 {
@@ -91,15 +101,13 @@ write_egress(struct buf *b, bool logged)
 		snprintf(
 		    too_fast, sizeof(too_fast), "log group %d snaplen 96 prefix \"" NET_TOO_FAST "\" ", NET_LOG_GROUP);
 	}
+	write_rates(b, OWN_DNS, NET_DNS_PER_SEC, NET_DNS_BURST, too_fast);
 	buf_printf(b, REFUSE "fib daddr type local accept\n");
 	/* ICMP is the kernel's own here: no command has a socket for it */
 	buf_printf(b, REFUSE "meta l4proto { 1, 58 } drop\n");
 	buf_printf(b, REFUSE "meta l4proto != 6 %sreject with icmpx host-unreachable\n", log);
 	write_refusals(b, log);
-	buf_printf(b,
-	    REFUSE
-	    "tcp flags & (syn | ack) == syn limit rate over %d/second burst %d packets %sreject with tcp reset\n",
-	    NET_PER_SEC, NET_BURST, too_fast);
+	write_rates(b, "", NET_PER_SEC, NET_BURST, too_fast);
 	buf_printf(b, "add chain inet box divert { type nat hook output priority -100; policy accept; }\n"
 		      "add chain inet box own { type filter hook output priority -300; policy accept; }\n");
 	buf_printf(b, DIVERT OWN_DNS "redirect to :%d\n", NET_PORT);

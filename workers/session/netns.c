@@ -173,6 +173,9 @@ lead_into_loopback(struct err *e)
 static const struct {
 	const char *file, *value;
 } settings[] = {
+	{ "/proc/sys/net/netfilter/nf_conntrack_tcp_timeout_syn_sent", "5" }, /* box-egress is stuck, or gone */
+	{ "/proc/sys/net/netfilter/nf_conntrack_tcp_timeout_syn_recv", "5" },
+	{ "/proc/sys/net/netfilter/nf_conntrack_tcp_timeout_last_ack", "5" },
 	{ "/proc/sys/net/netfilter/nf_conntrack_tcp_timeout_time_wait", "5" },
 	{ "/proc/sys/net/netfilter/nf_conntrack_tcp_timeout_close", "5" },
 };
