@@ -152,6 +152,8 @@
 #define NET_BURST 4000      /* that memory is nobody's; more than this at once gets resets */
 #define NET_DNS_PER_SEC 200 /* the same for DNS by TCP, which a sandbox has on its own loopback */
 #define NET_DNS_BURST 400
+#define NET_SCARCE_PER_SEC 5  /* new connections of one session while the host tracks half of what it can */
+#define NET_SCARCE_BURST 20
 #define SLIRP_DNS "10.0.2.3" /* what slirp4netns calls its own resolver in the namespace */
 #define NET_LOG_GROUP 1      /* of netlink: where the namespace tells what it refuses */
 #define NET_TOO_FAST "rate"  /* how the namespace tells of those, among what it refuses */

@@ -1,13 +1,14 @@
 """
 Connections that come and go as fast as can be: the kernel remembers each for a while, in memory that no limit counts.
 
-	attack_tracked.py HOW N ADDRESS PORT
+	attack_tracked.py HOW N ADDRESS PORT	(0: any)
 		begin	give up at once what was begun
 		whole	wait until it stands, then end it
 		half	end our side alone, and forget it
 		reset	end it with a reset
 """
 import os
+import random
 import select
 import socket
 import struct
@@ -23,7 +24,7 @@ def one():
     s.setblocking(False)
     if at == "127.0.0.1":  # ports are few, but every address of 127.0.0.0/8 has them all
         s.bind(("127.%d.%d.%d" % tuple(os.urandom(3)), 0))
-    s.connect_ex((at, port))
+    s.connect_ex((at, port or random.randrange(1, 65536)))
     if how != "begin":
         select.select([], [s], [], 0.2)
     if how == "half":

@@ -15,6 +15,7 @@ static const int calls[] = {
 	SCMP_SYS(getsockopt),
 	SCMP_SYS(setsockopt),
 	SCMP_SYS(getsockname),
+	SCMP_SYS(pread64),
 };
 
 /* Both ways to say it: with the protocol, or the only one of that type. */

@@ -8,6 +8,7 @@
 #include "own.h"
 #include "route.h"
 #include "sets.h"
+#include "tracked.h"
 #include "turns.h"
 
 struct egress {
@@ -21,6 +22,7 @@ struct egress {
 	char            *buffer; /* of PUMP_BUFFER; used by one flow after the other */
 	int              spare;  /* a descriptor to give back when there are no more; -1: there is none */
 	struct own       own;
+	struct tracked   tracked;     /* owned; of the host */
 	uint64_t         connections; /* of one session at one time */
 	uint64_t         dns_bytes;   /* of one session in a minute */
 	uint64_t         descriptors; /* that this process may have */

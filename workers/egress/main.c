@@ -62,6 +62,7 @@ prepare(struct egress *g, const struct msg_egress_start *s, struct err *e)
 	g->connections = s->connections;
 	g->dns_bytes = s->dns_bytes;
 	g->spare = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+	tracked_open(&g->tracked, TRACKED_DIR);
 	if (own_parse(&g->own, &s->own, e) == -1 || (g->sets = sets_new(s->sets.v, s->sets.n, e)) == NULL ||
 	    (g->routes = routes_open(e)) == NULL || (g->hello = hello_open(e)) == NULL ||
 	    (g->turns = turns_open(g->loop, e)) == NULL ||
@@ -223,6 +224,7 @@ take_down(struct house *h)
 	sets_free(&g->sets);
 	free(g->buffer);
 	fd_close(&g->spare);
+	tracked_close(&g->tracked);
 	link_close(&g->link);
 	if (g->loop != NULL)
 		ev_loop_destroy(g->loop);
@@ -231,7 +233,7 @@ take_down(struct house *h)
 int
 main(int argc, char **argv)
 {
-	struct house h = { .egress.spare = -1 };
+	struct house h = { .egress.spare = -1, .egress.tracked = TRACKED_CLOSED };
 	struct err   e;
 
 	startup("box-egress", argc, argv);

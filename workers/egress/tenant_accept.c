@@ -41,14 +41,24 @@ enum {
 
 /* ---- limits ----------------------------------------------------------------------- */
 
+/* In the table of the host. */
 static bool
-has_room(const struct tenant *t)
+may_be_tracked(struct tenant *t)
+{
+	double            now = ev_now(t->egress->loop);
+	enum tracked_room room = tracked_look(&t->egress->tracked, now);
+
+	return room == TRACKED_ENOUGH || (room == TRACKED_SCARCE && trickle_take(&t->trickle, now));
+}
+
+static bool
+has_room(struct tenant *t)
 {
 	const struct egress *g = t->egress;
 	uint64_t             fixed = RESERVED + g->asking + OF_A_TENANT * g->tenants;
 	uint64_t             all = fixed < g->descriptors ? (g->descriptors - fixed) / OF_A_FLOW : 0; /* flows */
 
-	if (t->numbers.open >= g->connections)
+	if (t->numbers.open >= g->connections || !may_be_tracked(t))
 		return false;
 	return t->numbers.open < all / g->tenants || g->flows + all / 4 < all;
 }

@@ -22,6 +22,7 @@ struct tenant {
 	struct flow_list    flows;   /* owned */
 	struct msg_net_info numbers; /* without lists */
 	struct denials      denials;
+	struct trickle      trickle;
 	ev_timer            telling; /* runs from a change of the numbers until they are told */
 };
 

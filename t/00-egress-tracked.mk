@@ -1,0 +1,1 @@
+00-egress-tracked_EXTRA := workers/egress/tracked
