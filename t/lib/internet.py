@@ -205,7 +205,19 @@ async def echo(reader, writer):
         log("ends", ours(writer)[1], "reset", n)
 
 
-ODD = {7001: echo_at_end, 7002: ends_first, 7003: resets, 7004: never_reads, 7005: silent, 7006: echo}
+async def hears_all(reader, writer):
+    """Answers whatever it gets, and writes down each other name that is anywhere in it."""
+    said = b""
+    while data := await reader.read(1 << 16):
+        said += data
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        await writer.drain()
+        if b"evil" in said.lower():
+            log("names", "heard evil.example behind", repr(said[:60]))
+            said = b""
+
+
+ODD = {7001: echo_at_end, 7002: ends_first, 7003: resets, 7004: never_reads, 7005: silent, 7006: echo, 7008: hears_all}
 
 
 def odd(what):
