@@ -211,10 +211,10 @@ test_local(void)
 		"254.169.254.169.in-addr.arpa", "1.0.0.127.in-addr.arpa", "168.192.in-addr.arpa",
 		"x.1.2.168.192.in-addr.arpa",
 		"1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.ip6.arpa", "d.f.ip6.arpa",
-		"8.b.d.0.1.0.0.2.ip6.arpa", "0.8.e.f.ip6.arpa" };
+		"8.b.d.0.1.0.0.2.ip6.arpa", "0.8.e.f.ip6.arpa", "f.ip6.arpa", "0.ip6.arpa", "4.ip6.arpa" };
 	static const char *const asked[] = { "localhost.example", "xlocalhost", "example", "in-addr.arpa", "ip6.arpa",
 		"1.1.1.1.in-addr.arpa", "192.in-addr.arpa", "172.in-addr.arpa", "300.10.in-addr.arpa.example",
-		"f.ip6.arpa", "0.ip6.arpa", "x10.in-addr.arpa", "0010.in-addr.arpa", "8.8.8.8.in-addr.arpa",
+		"2.ip6.arpa", "3.ip6.arpa", "x10.in-addr.arpa", "0010.in-addr.arpa", "8.8.8.8.in-addr.arpa",
 		"6.0.6.2.ip6.arpa", "xonion", "1010.in-addr.arpa" };
 	struct reply             r = { 0 };
 

@@ -34,6 +34,7 @@ is "$(run taker reach @pass | grep reached)" "" "an abstract name never leads to
 # ---- a shared directory ----
 later "$D/taker" exec taker -t 140 -- "$PYTHON" -c "$(cat t/lib/attack_pass.py)" take /workspace/pass.sock 10.20.30.40 80
 taker=$LATER
+: >>"$D/taker"
 eventually grep -qE '^own:|Error' "$D/taker"
 said() { sed -n "s/^$1: //p" "$D/taker"; }
 like "$(said own)" '^(OSError|ConnectionRefusedError)$' "a socket of its own has no network"
