@@ -1,6 +1,7 @@
 #include "filter_parse.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/ioprio.h>
 #include <linux/netlink.h>
 #include <linux/prctl.h>
@@ -76,13 +77,17 @@ static const struct name constants[] = {
 	NAME(IPPROTO_TCP),
 	NAME(IPPROTO_UDP),
 	NAME(IPPROTO_ICMPV6),
+	NAME(IPPROTO_IPV6),
 	{ "IPPROTO_MPTCP", 262 },
 	NAME(NETLINK_ROUTE),
 	NAME(PER_LINUX),
 	NAME(PER_LINUX32),
 	NAME(UNAME26),
 	NAME(ADDR_NO_RANDOMIZE),
+	NAME(F_OFD_SETLK),
+	NAME(F_OFD_SETLKW),
 	NAME(SOL_SOCKET),
+	NAME(SO_RCVBUF),
 	NAME(SO_ATTACH_FILTER),
 	NAME(SO_ATTACH_BPF),
 	NAME(SO_ATTACH_REUSEPORT_CBPF),
