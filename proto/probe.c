@@ -6,7 +6,7 @@
  * so that the parent removes them whatever happened.
  *
  * Here are the table and running one row; the probes themselves are in probe_ns.c,
- * probe_cgroup.c and probe_kernel.c, and what follows from them in probe_walls.c.
+ * probe_cgroup.c, probe_counted.c and probe_kernel.c, and what follows from them in probe_walls.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -150,6 +150,8 @@ static const struct row {
 	{ "pids limit", "processes of a session", try_limit, CG_PIDS, false, true },
 	{ "cpu limit", "cpu time of a session", try_limit, CG_CPU, false, true },
 	{ "no swap", "a memory limit that swap does not stretch", try_swap, 0, false, true },
+	{ "socket memory", "buffers of sockets count", try_sockets_counted, 0, false, true },
+	{ "kernel memory", "what the kernel holds for a session counts", try_kernel_counted, 0, false, true },
 	{ "seccomp", "system calls a command never needs are refused", try_seccomp, 0, false, false },
 	{ "landlock", "a second wall behind the mounts", try_landlock, 0, false, false },
 	{ "pidfd", "processes are waited for without pid reuse", try_pidfd, 0, true, false },

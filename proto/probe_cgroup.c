@@ -206,6 +206,13 @@ try_limit(struct probe *p, int c)
 		probe_works(p, "cgroup v2 at %.200s", found->unified.dir);
 }
 
+int
+probe_memory_cgroup(struct probe *p, char *dir, size_t size, bool *v2)
+{
+	*v2 = found->v2[CG_MEMORY];
+	return make_cgroup(p, *v2 ? &found->unified : &found->v1[CG_MEMORY], dir, size);
+}
+
 /* Without accounting of swap a memory limit bounds memory, and the rest goes to disk. */
 void
 try_swap(struct probe *p, NO_ARG)

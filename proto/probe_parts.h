@@ -48,6 +48,8 @@ void try_clone_into(struct probe *, int kill_it);
 void try_freeze(struct probe *, int);
 void try_limit(struct probe *, int controller);
 void try_swap(struct probe *, int);
+void try_sockets_counted(struct probe *, int);
+void try_kernel_counted(struct probe *, int);
 
 void try_seccomp(struct probe *, int);
 void try_landlock(struct probe *, int);
@@ -64,6 +66,7 @@ void try_openat2(struct probe *, int);
 
 bool        probe_by(void (*try)(struct probe *, int), int arg, struct probe *, const struct cg_found *);
 const char *probe_cgroup_remedy(void);
+int         probe_memory_cgroup(struct probe *, char *dir, size_t, bool *v2); /* where memory is limited; swept */
 
 void probe_ns_begin(void);                        /* before a child changes who it is */
 void probe_cgroups_lend(const struct cg_found *); /* before the fork; read until the sweep */

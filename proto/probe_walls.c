@@ -32,6 +32,16 @@ wall_by(struct walls *w, enum wall which, void (*try)(struct probe *, int), int 
 	return false;
 }
 
+/* What a memory limit means; nothing where there is none. */
+static void
+wall_counted(struct walls *w, enum wall which, void (*try)(struct probe *, int), const struct cg_found *places)
+{
+	if (w->in_force[WALL_MEMORY])
+		wall_by(w, which, try, 0, places);
+	else
+		wall_misses(w, which, "memory is not bounded at all");
+}
+
 static void
 wall_limits(struct walls *w, const struct cg_found *places)
 {
@@ -55,10 +65,9 @@ wall_limits(struct walls *w, const struct cg_found *places)
 	}
 	if (used == 0)
 		snprintf(w->limits, sizeof(w->limits), "none");
-	if (w->in_force[WALL_MEMORY])
-		wall_by(w, WALL_SWAP, try_swap, 0, places);
-	else
-		wall_misses(w, WALL_SWAP, "memory is not bounded at all");
+	wall_counted(w, WALL_SWAP, try_swap, places);
+	wall_counted(w, WALL_SOCKETS, try_sockets_counted, places);
+	wall_counted(w, WALL_KERNEL, try_kernel_counted, places);
 }
 
 static void
