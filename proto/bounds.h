@@ -33,6 +33,19 @@
 #define LIM_MEMORY_MIN_MB 16 /* below it not even a shell and its libraries fit */
 #define LIM_SLIRP_MB 64      /* memory of a session's slirp4netns, beside its commands' */
 #define LIM_INIT_MB 16       /* memory of a sandbox's init beside its commands': it holds their output */
+
+#define LIM_SOCKETS_SHARE 4       /* of a session's memory, one part of so many may be in buffers of its sockets */
+#define LIM_SOCKETS_MIN (8 * MIB) /* and this much in any case: two connections at full speed */
+#define LIM_SOCKETS_WATCHED 2     /* so often that share: then commands are ended.  The kernel may pass it a little */
+#define LIM_NETLINKS 64           /* netlink sockets of one session: nobody counts their buffers */
+#define LIM_LOCKS 16384           /* locks on files of one session: nobody counts these either */
+#define LIM_GUARD_MS 250          /* between two looks at what is not counted, while commands run */
+#define LIM_GUARD_STREAM (128 * KIB)  /* what came over a connection that nobody has accepted */
+#define LIM_GUARD_DATAGRAM (64 * KIB) /* a datagram that is being put together */
+#define LIM_GUARD_SOCKET (192 * KIB)  /* either, and more: fewer sockets than could hold too much are not looked at */
+#define LIM_GUARD_UNCOUNTED (8 * MIB) /* the same where the kernel does not count buffers: SO_SNDBUF makes them large */
+#define LIM_GUARD_SLAB (32 * MIB)     /* growth of the kernel's own memory, of all sessions, before locks are counted */
+
 #define LIM_PIDS 32768
 #define LIM_PIDS_MIN 4 /* init, a shell, and a pipeline of two */
 #define LIM_CPUS 1024

@@ -145,6 +145,7 @@ session_fill_start(const struct session *s, enum work work, struct msg_worker_st
 	start->nofile = s->house->config->nofile;
 	start->fsize_mb = s->house->config->fsize_mb;
 	start->landlock = s->house->config->landlock;
+	start->sockets_counted = s->house->machine->walls.in_force[WALL_SOCKETS];
 	start->entries = s->house->config->workspace_entries;
 	start->backend = policy_backend(&s->spec, s->house->config);
 	if (work != WORK_SWEEP)

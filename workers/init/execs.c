@@ -9,6 +9,7 @@
 #include "execs.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 
 #include "exec.h"
@@ -22,6 +23,7 @@ struct execs {
 	struct exec_lists     lists;
 	size_t                known;
 	bool                  reap_due;
+	struct sockets_limit  sockets;
 	int64_t               wake_ns; /* not later than the earliest of theirs */
 };
 
@@ -79,6 +81,7 @@ execs_spawn(struct execs *s, struct msg *m, struct err *e)
 		return err_set(e, E_CAPACITY, "%zu commands are running or not released", s->known);
 	if (body->cgroup == -1 && !s->marks)
 		return err_set(e, E_INVALID, "a command needs its cgroup here");
+	s->sockets = (struct sockets_limit){ body->sockets_bytes, body->sockets_counted };
 	struct exec *before = NULL;
 	if (body->continues != 0 && (before = find_managed(s, body->continues, e)) == NULL)
 		return -1;
@@ -108,6 +111,27 @@ execs_cancel(struct execs *s, uint64_t id, struct err *e)
 	if (x->wake_ns < s->wake_ns)
 		s->wake_ns = x->wake_ns;
 	return 0;
+}
+
+const struct sockets_limit *
+execs_sockets(const struct execs *s)
+{
+	return &s->sockets;
+}
+
+void
+execs_kill_all(struct execs *s, enum cause cause, const char *why)
+{
+	struct exec *x;
+
+	TAILQ_FOREACH (x, &s->lists.known, link) {
+		if (x->state != EXEC_RUNNING || !exec_kill(x, cause))
+			continue;
+		if (x->error == NULL)
+			x->error = strdup(why);
+		if (x->wake_ns < s->wake_ns)
+			s->wake_ns = x->wake_ns;
+	}
 }
 
 int

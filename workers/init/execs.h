@@ -34,6 +34,17 @@ int execs_attach(struct execs *, const struct msg_attach *, struct msg_attached 
 /* The next message for the master: 1 encoded, 0 none, -1 not now. */
 int execs_next(struct execs *, struct packet *, struct err *);
 
+/* What buffers of all sockets may hold, as the last command was told. */
+struct sockets_limit {
+	uint64_t bytes;      /* 0: any */
+	bool     is_counted; /* the kernel bounds most of it by itself */
+};
+
+const struct sockets_limit *execs_sockets(const struct execs *);
+
+/* All that run, for this reason. */
+void execs_kill_all(struct execs *, enum cause, const char *why);
+
 /* Children have died. */
 void execs_child_signal(struct execs *);
 

@@ -37,9 +37,11 @@
 #include "confine.h"
 #include "execs.h"
 #include "fd.h"
+#include "guard.h"
 #include "landlock.h"
 #include "limits.h"
 #include "master.h"
+#include "netlinks.h"
 #include "stdfds.h"
 
 enum { FD_LISTENER = 3, FD_MASTER = 4, FD_FILTER = 5, BACKLOG = 8 };
@@ -53,12 +55,14 @@ struct options {
 };
 
 struct house {
-	struct source  deaths; /* signalfd; owned */
-	struct loop    loop;
-	struct spawner spawner;
-	struct execs  *execs;
-	struct master *master;
-	int64_t        rest_ns; /* when to give memory back; NEVER: done */
+	struct source   deaths; /* signalfd; owned */
+	struct loop     loop;
+	struct spawner  spawner;
+	struct execs   *execs;
+	struct master  *master;
+	struct netlinks netlinks;
+	struct guard    guard;
+	int64_t         rest_ns; /* when to give memory back; NEVER: done */
 };
 
 static int
@@ -185,11 +189,15 @@ build(struct house *h, const struct options *o, struct err *e)
 		return -1;
 	if (spawner_init(&h->spawner, FD_FILTER, (int)o->oom, e) == -1)
 		return -1;
+	guard_open(&h->guard);
+	netlinks_open(&h->netlinks);
 	limits_of_commands(h->spawner.limits, o->nofile, o->fsize_mb);
 	if ((o->landlock && landlock_confine((int)o->slots, e) == -1) || confine(o->marks, e) == -1)
 		return -1;
 	if (o->slots > 0)
 		close((int)o->slots);
+	if (netlinks_guard(&h->netlinks, &h->loop, e) == -1)
+		return -1;
 	/* with marks we make a namespace for each command, which the filter refuses */
 	if (!o->marks && spawner_inherit_filter(&h->spawner, e) == -1)
 		return -1;
@@ -198,6 +206,7 @@ build(struct house *h, const struct options *o, struct err *e)
 		return -1;
 	if ((h->execs = execs_open(&h->loop, &h->spawner, o->marks, e)) == NULL)
 		return -1;
+	h->guard.execs = h->execs;
 	h->master = master_open(&h->loop, h->execs, FD_LISTENER, FD_MASTER, &kept, o->orphan_ns, e);
 	if (h->master == NULL)
 		return -1;
@@ -223,10 +232,12 @@ static int64_t
 next_wake(const struct house *h)
 {
 	int64_t a = execs_wake(h->execs), b = master_wake(h->master);
-	int64_t c = h->rest_ns > 0 ? h->rest_ns : NEVER;
+	int64_t c = h->rest_ns > 0 ? h->rest_ns : NEVER, d = guard_wake(&h->guard);
 
 	if (b < a)
 		a = b;
+	if (d < a)
+		a = d;
 	return c < a ? c : a;
 }
 
@@ -236,6 +247,7 @@ run(struct house *h)
 	while (!master_is_missing(h->master)) {
 		loop_turn(&h->loop, next_wake(h));
 		execs_turn(h->execs);
+		guard_turn(&h->guard);
 		master_flush(h->master);
 		rest_when_idle(h);
 	}

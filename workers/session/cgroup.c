@@ -85,6 +85,42 @@ limit_v1_memory(int dir, const char *bytes, struct err *e)
 	return 0;
 }
 
+/*
+ * v1 does not count buffers of sockets as memory, but by themselves, and only in a cgroup
+ * where a limit was once written.  v2 counts them as memory.  A kernel without the file
+ * was found out at start: the wall cgroup.sockets.
+ */
+#define SOCKETS_LIMIT "memory.kmem.tcp.limit_in_bytes"
+
+static int
+limit_v1_sockets(int dir, uint64_t memory_bytes, struct err *e)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%lu", cgroup_socket_bytes(memory_bytes));
+	if (cgroup_write(dir, SOCKETS_LIMIT, text) == -1 && errno != ENOENT)
+		return err_sys(e, "set " SOCKETS_LIMIT " to %s", text);
+	return 0;
+}
+
+uint64_t
+cgroup_socket_bytes(uint64_t memory_bytes)
+{
+	uint64_t share = memory_bytes / LIM_SOCKETS_SHARE;
+
+	return share < LIM_SOCKETS_MIN ? LIM_SOCKETS_MIN : share;
+}
+
+/* The session's limit holds for it; without one of its own its sockets would not be counted. */
+void
+cgroup_count_sockets(int memory, const char *slot)
+{
+	char path[CGROUP_NAME + 64];
+
+	snprintf(path, sizeof(path), "%s/" SOCKETS_LIMIT, slot);
+	cgroup_write(memory, path, "-1");
+}
+
 /* A controller that is not there has no files; the supervisor has said so at start. */
 static int
 set_v2(int dir, const char *file, const char *text, struct err *e)
@@ -192,6 +228,8 @@ open_all(struct cgroup *c, const struct msg_worker_start *w, bool make)
 {
 	*c = (struct cgroup){ .ids = ids_of(w->uid_base, w->uid_count) };
 	snprintf(c->name, sizeof(c->name), "s%lu", w->id);
+	c->memory_mb = w->spec.memory_mb;
+	c->sockets_counted = w->sockets_counted;
 	keep_paths(c, &w->cgroups);
 	c->whole = open_dir(c->paths[0], c->name, make);
 	c->unified = c->base.v2_limits ? open_below(c->whole, COMMANDS, make) : open_below(c->whole, ".", false);
@@ -259,6 +297,9 @@ limit_memory(const struct cgroup *c, struct err *e)
 	if (whole == -1)
 		return 0;
 	if (cgroup_limit_memory(c, whole, (c->memory_mb + LIM_INIT_MB + c->helpers_mb) * MIB, e) == -1)
+		return -1;
+	if (c->memory >= 0 && (limit_v1_sockets(whole, c->memory_mb * MIB, e) == -1 ||
+				  limit_v1_sockets(commands, c->memory_mb * MIB, e) == -1))
 		return -1;
 	return cgroup_limit_memory(c, commands, c->memory_mb * MIB, e);
 }

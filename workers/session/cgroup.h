@@ -77,6 +77,7 @@ struct cgroup {
 	uint64_t            helpers_mb;  /* and their memory */
 	struct cgroup_slot *slots;       /* owned */
 	size_t              nslots;
+	bool                sockets_counted;
 };
 
 /* Make the directories and set the limits. */
@@ -182,6 +183,8 @@ int      cgroup_write(int dir, const char *file, const char *text);
 bool     cgroup_read(int dir, const char *file, char *text, size_t size);
 uint64_t cgroup_counter(int fd, const char *key);
 int      cgroup_limit_memory(const struct cgroup *, int dir, uint64_t bytes, struct err *);
+uint64_t cgroup_socket_bytes(uint64_t memory_bytes); /* that the sockets of a session may hold */
+void     cgroup_count_sockets(int memory, const char *slot);
 int      cgroup_give_to_init(const struct cgroup *, int dir, const char *file, struct err *);
 int      cgroup_take(const struct cgroup *, int dir, struct err *);
 uint64_t cgroup_count_lines(int dir, const char *file);

@@ -147,9 +147,15 @@ slot_give(const struct cgroup *c, const struct cgroup_slot *s, struct err *e)
 static int
 slot_make(const struct cgroup *c, size_t i, struct cgroup_slot *s, struct err *e)
 {
+	char name[CGROUP_NAME];
+
 	slot_reset(s, SLOT_FREE);
 	if (slot_mkdirs(c, i, e) == -1)
 		return -1;
+	if (c->v1[CG_MEMORY] >= 0) {
+		slot_name(i, name);
+		cgroup_count_sockets(c->v1[CG_MEMORY], name);
+	}
 	slot_open(c, i, s);
 	int r = slot_is_whole(c, s) ? 0 : err_sys(e, "open the command's cgroups");
 	if (r == 0 && s->dir >= 0) {
@@ -303,6 +309,8 @@ cgroup_slot_retake(struct cgroup *c, int slot)
 void
 cgroup_slot_spawn(const struct cgroup *c, int slot, struct msg_spawn *m)
 {
+	m->sockets_bytes = LIM_SOCKETS_WATCHED * cgroup_socket_bytes(c->memory_mb * MIB);
+	m->sockets_counted = c->sockets_counted;
 	if (slot < 0)
 		return;
 	const struct cgroup_slot *s = &c->slots[slot];

@@ -365,7 +365,7 @@ cause_behind(struct worker *w, const struct exec *x, const struct msg_exec_resul
 static void
 exec_finish(struct worker *w, struct exec *x, struct msg_exec_result *r)
 {
-	bool       killed = r->cause == CAUSE_TIMEOUT || r->cause == CAUSE_CANCELLED;
+	bool       killed = r->cause == CAUSE_TIMEOUT || r->cause == CAUSE_CANCELLED || r->cause == CAUSE_MEMORY;
 	struct err e = { 0 }, ignored;
 
 	r->session = w->name;
