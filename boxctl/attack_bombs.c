@@ -1,6 +1,8 @@
 /*
  * A bomb goes off in a session of its own while the neighbour is asked all the time: does it answer, can it still have
  * one of everything, does the daemon answer?  The bomb's own session may suffer, but must answer or be gone.
+ *
+ * A hoard says by itself how much it got.  Being ended for its memory is an answer, too.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +12,7 @@
 
 enum {
 	BOMB_MS = 1500, /* most have taken all there is long before */
+	HOARD_MS = 30000,
 	ASK_MS = 30000, /* for the neighbour: an answer that takes longer is none */
 	PAUSE_MS = 50,
 };
@@ -204,6 +207,46 @@ one_bomb(struct attack *a, const char *name, const char *share, struct err *e)
 	return attack_session_end(a, &a->client, a->bomb, e);
 }
 
+/* ---- hoards ---- */
+
+static void
+on_hoard(void *arg, const char *line)
+{
+	struct watch *w = arg;
+	long          end = -1;
+
+	if (rows_take_line(&w->attack->rows, line, &end) && end == -1)
+		w->is_fine = true;
+}
+
+static int
+one_hoard(struct attack *a, const char *name, struct err *e)
+{
+	const char                 *argv[] = { ATTACK_INSIDE, "--inside", "--only", name, NULL };
+	const struct attack_command what = { .session = a->bomb, .argv = argv, .timeout_ms = HOARD_MS };
+	struct watch                w = { .attack = a };
+	struct attack_exec          x = { .on_line = on_hoard, .on_line_arg = &w };
+
+	if (!a->has_memory_limit) {
+		rows_add(&a->rows, name, ATTACK_SKIPPED, "nothing limits memory here, see boxctl doctor");
+		return 0;
+	}
+	if (attack_session(a, &a->client, a->bomb, NULL, e) == -1)
+		return -1;
+	int r = attack_exec_start(&x, &a->client, &what, e);
+	if (r == 0)
+		r = attack_exec_wait(&x, e);
+	if (r == 0 && !w.is_fine) {
+		bool is_memory = x.result != NULL && x.result->cause == CAUSE_MEMORY;
+
+		rows_add(&a->rows, name, is_memory ? ATTACK_HELD : ATTACK_OPEN,
+		    "it ended by %s before it could tell%s%s", end_of(&x),
+		    is_memory && x.result->error[0] != '\0' ? ": " : "", is_memory ? x.result->error : "");
+	}
+	attack_exec_clear(&x);
+	return r == -1 ? -1 : attack_session_end(a, &a->client, a->bomb, e);
+}
+
 int
 attack_bombs(struct attack *a, struct err *e)
 {
@@ -214,6 +257,9 @@ attack_bombs(struct attack *a, struct err *e)
 			share = a->rows.listed[i].name;
 	for (size_t i = 0; i < a->rows.listed_n; i++)
 		if (strcmp(a->rows.listed[i].kind, "bomb") == 0 && one_bomb(a, a->rows.listed[i].name, share, e) == -1)
+			return -1;
+	for (size_t i = 0; i < a->rows.listed_n; i++)
+		if (strcmp(a->rows.listed[i].kind, "hoard") == 0 && one_hoard(a, a->rows.listed[i].name, e) == -1)
 			return -1;
 	return 0;
 }

@@ -15,7 +15,7 @@ enum verdict { HELD, OPEN, SKIPPED };
  * others want --inside.  ALONE may end every process beside it, BOMB takes until it is killed, SHARE is
  * for the bomb's neighbour: these run only when they are named.
  */
-enum kind { ANYWHERE, INSIDE, ALONE, BOMB, SHARE };
+enum kind { ANYWHERE, INSIDE, ALONE, HOARD, BOMB, SHARE };
 
 enum {
 	DETAIL = 400, /* bytes of a sentence: a line of a table */
@@ -107,7 +107,7 @@ int in_child(int (*code)(void *), void *arg);
 extern const struct attack descriptor_attacks[], runtime_attacks[], proc_attacks[], proc_file_attacks[],
     namespace_attacks[], mount_attacks[], cgroup_attacks[], init_attacks[], privilege_attacks[], call_attacks[],
     abi_attacks[], socket_attacks[], network_attacks[], file_attacks[], host_file_attacks[], device_attacks[],
-    limit_attacks[], outside_attacks[], bombs[];
+    limit_attacks[], outside_attacks[], socket_hoards[], kernel_hoards[], bombs[];
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 

@@ -28,11 +28,14 @@ enum { EXIT_ALL_HELD = 0, EXIT_SOME_OPEN = 1, EXIT_USAGE = 2 };
 static const struct attack *const tables[] = { descriptor_attacks, runtime_attacks, proc_attacks, proc_file_attacks,
 	namespace_attacks, mount_attacks, cgroup_attacks, init_attacks, privilege_attacks, call_attacks, abi_attacks,
 	socket_attacks, network_attacks, file_attacks, host_file_attacks, device_attacks, limit_attacks,
-	outside_attacks, bombs, NULL };
+	outside_attacks, socket_hoards, kernel_hoards, bombs, NULL };
 
-static const char *const kinds[] = {
-	[ANYWHERE] = "anywhere", [INSIDE] = "inside", [ALONE] = "alone", [BOMB] = "bomb", [SHARE] = "share"
-};
+static const char *const kinds[] = { [ANYWHERE] = "anywhere",
+	[INSIDE] = "inside",
+	[ALONE] = "alone",
+	[HOARD] = "hoard",
+	[BOMB] = "bomb",
+	[SHARE] = "share" };
 
 static const char *const verdicts[] = { [HELD] = "held", [OPEN] = "open", [SKIPPED] = "skipped" };
 
@@ -87,9 +90,13 @@ deadline_ms(void)
 }
 
 static void
-describe_end(struct outcome *o, int status, bool is_late)
+describe_end(struct outcome *o, enum kind kind, int status, bool is_late)
 {
 	o->verdict = OPEN;
+	if (kind == HOARD && !is_late && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
+		*o = (struct outcome){ HELD, "the kernel ended it" };
+		return;
+	}
 	if (is_late)
 		snprintf(o->detail, sizeof(o->detail), "no answer within %g s", (double)deadline_ms() / 1000);
 	else if (WIFSIGNALED(status))
@@ -145,7 +152,7 @@ attack_run(const struct attack *a, struct outcome *o)
 	kill(-pid, SIGKILL); /* who was being born */
 	close(pipes[0]);
 	if (n != (ssize_t)sizeof(*o))
-		describe_end(o, status, is_late);
+		describe_end(o, a->kind, status, is_late);
 }
 
 static void
