@@ -101,10 +101,11 @@ threading.Thread(target=later).start()
 libc.syscall(60, 0)'"
 trick "large directories that were removed while somebody was in them" "exec python3 -c '
 import os, time
+open(\"f\", \"w\").close()
 for d in range(12):
     os.mkdir(\"d\")
     os.open(\"d\", os.O_RDONLY)
-    for n in range(2900): open(\"d/\" + \"x\" * 240 + str(n), \"w\").close()
+    for n in range(2900): os.link(\"f\", \"d/\" + \"x\" * 240 + str(n))
     for n in range(2900): os.unlink(\"d/\" + \"x\" * 240 + str(n))
     os.rmdir(\"d\")
 time.sleep(98765)'"
