@@ -5,8 +5,9 @@ empty() { # host's root sees through any mode
 
 # A trick runs until it is killed; one that is not seen ends by its timeout.
 trick() { # name command
-	is "$(box exec s -t 300 -o json -c "$2
-		sleep 98765" 2>/dev/null | field cause)" disk "$1"
+	box exec s -t 300 -o json -c "$2
+		sleep 98765" >"$D/out" 2>"$D/err"
+	is "$(field cause <"$D/out")" disk "$1" || diag "$(head -n 5 "$D/err")"
 	empty
 }
 pl() { echo "exec perl -e '$1; sleep 98765'"; }
