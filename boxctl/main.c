@@ -74,7 +74,8 @@ const struct cmd commands[] = {
 	{ "status", NULL, "", "what the daemon is doing", "  boxctl status\n", { common_options }, ANY, 0, 0,
 	    cmd_status },
 	{ "ping", NULL, "", "is the daemon alive", "  boxctl ping\n", { common_options }, ANY, 0, 0, cmd_ping },
-	{ "doctor", NULL, "[--attack [-t SECONDS]]", "what this machine allows, what is missing, and what to do about it",
+	{ "doctor", NULL, "[--attack [-t SECONDS]]",
+	    "what this machine allows, what is missing, and what to do about it",
 	    "  boxctl doctor\n"
 	    "  sudo boxctl doctor -o json\n"
 	    "  sudo boxctl doctor --attack\n",

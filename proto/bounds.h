@@ -56,11 +56,11 @@
 #define LIM_IDLE_SEC (30UL * 86400)
 #define LIM_SESSIONS \
 	5000 /* 65536 uids each still fit 32 bits, and three descriptors each 20000; three more with a network */
-#define LIM_EXECS 1024         /* running commands of one session */
-#define LIM_SLOTS (1 << 20)    /* numbers of a session's cgroups for commands; background processes keep theirs */
-#define LIM_MOUNTS 64          /* extra_mounts; LangBot mounts one per skill */
-#define LIM_PATH_RULES 1024    /* for host paths: a full mounts.allow, a full mounts.block, and our own */
-#define LIM_TENANT_ROOTS 128   /* directories that hold workspaces, of earlier configurations too */
+#define LIM_EXECS 1024       /* running commands of one session */
+#define LIM_SLOTS (1 << 20)  /* numbers of a session's cgroups for commands; background processes keep theirs */
+#define LIM_MOUNTS 64        /* extra_mounts; LangBot mounts one per skill */
+#define LIM_PATH_RULES 1024  /* for host paths: a full mounts.allow, a full mounts.block, and our own */
+#define LIM_TENANT_ROOTS 128 /* directories that hold workspaces, of earlier configurations too */
 #define LIM_ALL_RULES (LIM_PATH_RULES + 2 * LIM_TENANT_ROOTS + LIM_MOUNT_ROOTS + 8) /* all that one worker gets */
 #define LIM_LINKS 40           /* symlinks on the way of a path, as the kernel has it */
 #define LIM_REQUIRE 32         /* walls that can be required; there are fewer */
@@ -165,7 +165,7 @@
 #define NET_BURST 4000      /* that memory is nobody's; more than this at once gets resets */
 #define NET_DNS_PER_SEC 200 /* the same for DNS by TCP, which a sandbox has on its own loopback */
 #define NET_DNS_BURST 400
-#define NET_SCARCE_PER_SEC 5  /* new connections of one session while the host tracks half of what it can */
+#define NET_SCARCE_PER_SEC 5 /* new connections of one session while the host tracks half of what it can */
 #define NET_SCARCE_BURST 20
 #define SLIRP_DNS "10.0.2.3" /* what slirp4netns calls its own resolver in the namespace */
 #define NET_LOG_GROUP 1      /* of netlink: where the namespace tells what it refuses */

@@ -306,8 +306,8 @@ check_share(const struct agent *a, const struct msg *m, struct err *e)
 	LIST_FOREACH (c, &a->calls, next)
 		have += c->conn == m->conn && strcmp(c->body.workspace, x->workspace) == 0 &&
 			strcmp(c->body.instance, x->instance) == 0;
-	return share_check(a->house->config, have, LIM_CONN_INFLIGHT, E_BUSY,
-	    "Workspace is busy: too many concurrent commands", e);
+	return share_check(
+	    a->house->config, have, LIM_CONN_INFLIGHT, E_BUSY, "Workspace is busy: too many concurrent commands", e);
 }
 
 int

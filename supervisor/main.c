@@ -295,8 +295,7 @@ house_open(struct house *h, struct dirs *d, struct door_start *door, struct err 
 	if ((h->asks = asks_open(e)) == NULL || (h->pool = pool_open(h, e)) == NULL ||
 	    (h->readiness = readiness_open(h, e)) == NULL || (h->store = store_open(h, e)) == NULL ||
 	    (h->tenancy = tenancy_open(h, e)) == NULL || (h->tenantroots = tenantroots_open(h, e)) == NULL ||
-	    (h->admission = admission_open(h, e)) == NULL ||
-	    (h->langbot = langbot_open(h, e)) == NULL)
+	    (h->admission = admission_open(h, e)) == NULL || (h->langbot = langbot_open(h, e)) == NULL)
 		return -1;
 	if ((h->errors = errorring_open(e)) == NULL || (h->agent = agent_open(h, e)) == NULL)
 		return -1;

@@ -90,7 +90,8 @@ refuses_what_is_wrong(void)
 	refuses("require = none",
 	    "file:1: require: should be reduced, full or names of walls: there is no wall 'none'; there are: userns, "
 	    "uids, pidns, mountns, netns, ipcns, utsns, cgroupns, seccomp, landlock, cgroup.memory, "
-	    "cgroup.sockets, cgroup.kernel, cgroup.pids, cgroup.cpu, cgroup.kill, cgroup.freeze, swap, quota.bytes, quota.inodes");
+	    "cgroup.sockets, cgroup.kernel, cgroup.pids, cgroup.cpu, cgroup.kill, cgroup.freeze, swap, quota.bytes, "
+	    "quota.inodes");
 	refuses("state_dir = here", "file:1: state_dir: 'here' is not an absolute path");
 	refuses("\033[2J = 1", "file:1: there is no option '\\x1b[2J'");
 	refuses("max_sessions = 5\nmax_sessions = six", "file:2: max_sessions: 'six' is not a whole number");

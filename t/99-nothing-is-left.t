@@ -5,7 +5,7 @@
 sort -u "$BUILD/t/instances" >"$D/.instances"
 
 ours() { # pids of our programs; an init runs from a memfd, so its cgroup or its parent tells
-	pgrep -x 'boxd|boxctl|box-(session|init|gateway|store|pool|egress|files|scan|attack)' | while read -r p; do
+	pgrep -x 'boxd|boxctl|box-(session|init|gateway|store|pool|egress|files|scan|look|attack)' 2>/dev/null | while read -r p; do
 		_ended "$p" || readlink "/proc/$p/exe" | grep "^$BUILD/"
 	done
 	_left_processes

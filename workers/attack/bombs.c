@@ -15,7 +15,6 @@
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -27,17 +26,6 @@
 #include "attack.h"
 
 /* ---- bombs ---- */
-
-static void
-all_descriptors(void)
-{
-	struct rlimit now;
-
-	if (getrlimit(RLIMIT_NOFILE, &now) == 0) {
-		now.rlim_cur = now.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &now);
-	}
-}
 
 /* One more for as long as there is one more; then hold them. */
 static _Noreturn void

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -37,17 +36,6 @@ session_bytes(void)
 	const char *mb = param("memory", 0);
 
 	return (mb != NULL ? strtoull(mb, NULL, 10) : MEMORY_MB) << 20;
-}
-
-static void
-all_descriptors(void)
-{
-	struct rlimit now;
-
-	if (getrlimit(RLIMIT_NOFILE, &now) == 0) {
-		now.rlim_cur = now.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &now);
-	}
 }
 
 /* When memory is short a holder is to die, and not who reports. */

@@ -79,23 +79,31 @@ walk_link(struct walk *w, int link)
 	return *target == '/' ? walk_to_root(w) : 0;
 }
 
+/* Takes the descriptor of the next part. */
+static int
+walk_into(struct walk *w, const char *name, int *next)
+{
+	size_t n = strlen(w->real);
+
+	errno = ENAMETOOLONG;
+	if (snprintf(w->real + n, sizeof(w->real) - n, "/%s", name) >= (int)(sizeof(w->real) - n))
+		return -1;
+	fd_close(&w->fd);
+	w->fd = fd_take(next);
+	return 0;
+}
+
 static int
 walk_down(struct walk *w, const char *name)
 {
 	AUTO_FD int next = openat(w->fd, name, STEP);
 	struct stat st;
-	size_t      n = strlen(w->real);
 
 	if (next == -1 || fstat(next, &st) == -1)
 		return -1;
 	if (S_ISLNK(st.st_mode))
 		return walk_link(w, next);
-	errno = ENAMETOOLONG;
-	if (snprintf(w->real + n, sizeof(w->real) - n, "/%s", name) >= (int)(sizeof(w->real) - n))
-		return -1;
-	fd_close(&w->fd);
-	w->fd = fd_take(&next);
-	return 0;
+	return walk_into(w, name, &next);
 }
 
 /* The next part of what is still to go; false when nothing is. */
@@ -183,19 +191,12 @@ path_to_be(const struct walk *w, char out[PATH_MAX])
 static int
 make_one(struct walk *w, const char *name)
 {
-	size_t n = strlen(w->real);
-
 	if (mkdirat(w->fd, name, 0755) == -1 && errno != EEXIST)
 		return -1;
 	AUTO_FD int next = openat(w->fd, name, STEP | O_DIRECTORY);
 	if (next == -1)
 		return -1;
-	errno = ENAMETOOLONG;
-	if (snprintf(w->real + n, sizeof(w->real) - n, "/%s", name) >= (int)(sizeof(w->real) - n))
-		return -1;
-	fd_close(&w->fd);
-	w->fd = fd_take(&next);
-	return 0;
+	return walk_into(w, name, &next);
 }
 
 /* All that is missing, as the owner of the directory it begins in would make it: with his rights and for him. */
