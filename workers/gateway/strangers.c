@@ -191,7 +191,7 @@ strangers_victim(const struct strangers *s, const struct netaddr *from)
 		if (g->known != known || g->n < most)
 			continue;
 		struct stranger *who = weakest(g);
-		if (g->n > most || is_weaker(who, found))
+		if (found == NULL || g->n > most || is_weaker(who, found))
 			found = who;
 		most = g->n;
 	}

@@ -17,6 +17,9 @@
  *
  * Here too a process whose first thread has ended is special: it looks like a zombie
  * and shows no namespace, though its other threads run on.  Then they are asked.
+ * And one that dies gives its namespace back before its files: it is waited for, so
+ * that a command which was killed holds nothing any more.  It may be another command's
+ * and not ours, but not when it was born after the last of ours was seen.
  *
  * Signals go by pid.  Between look and kill a pid would have to be freed and come
  * round the whole circle to name somebody else, and then somebody in the sandbox.
@@ -33,15 +36,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "fd.h"
 #include "loop.h"
 
 enum {
-	SLICE_NS = 2000000, /* of scanning, before others get their turn */
-	MOST_STOPS = 16,    /* passes; a process asleep in vfork never stops */
-	SURELY = 2,         /* scans without a find */
+	SLICE_NS = 2000000,  /* of scanning, before others get their turn */
+	MOST_STOPS = 16,     /* passes; a process asleep in vfork never stops */
+	SURELY = 2,          /* scans without a find */
+	TICKS_PER_SEC = 100, /* of /proc/PID/stat; the kernel's USER_HZ */
 };
 
 void
@@ -170,8 +175,11 @@ struct look {
 	char     state;
 	unsigned flags;
 	long     threads;
+	uint64_t born;    /* ticks since the machine started */
 	unsigned pending; /* of the thread; a deadly SIGKILL shows here */
 };
+
+enum kin { STRANGER, OURS, LEAVING };
 
 static bool
 read_proc(const char *who, const char *file, char *text, size_t size)
@@ -187,7 +195,7 @@ read_proc(const char *who, const char *file, char *text, size_t size)
 	return true;
 }
 
-/* Fields 3, 9, 20 and 31 of stat; the name before them may hold anything, even ") ". */
+/* Fields 3, 9, 20, 22 and 31 of stat; the name before them may hold anything, even ") ". */
 static bool
 look_at(const char *who, struct look *l)
 {
@@ -203,6 +211,8 @@ look_at(const char *who, struct look *l)
 			l->flags = (unsigned)strtoul(at, NULL, 10);
 		else if (field == 20)
 			l->threads = strtol(at, NULL, 10);
+		else if (field == 22)
+			l->born = strtoull(at, NULL, 10);
 		else if (field == 31)
 			l->pending = (unsigned)strtoul(at, NULL, 10);
 		at = strchr(at, ' ');
@@ -243,38 +253,59 @@ compare_mark(const struct tree *t, const char *who)
 	return st.st_dev == t->dev && st.st_ino == t->ino;
 }
 
-/* The first thread is dead: the first of the others that shows a mark speaks for the process. */
-static bool
-find_thread(const struct tree *t, const char *pid, char who[WHO])
+static uint64_t
+ticks_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return (uint64_t)t.tv_sec * TICKS_PER_SEC + (uint64_t)t.tv_nsec / (1000000000 / TICKS_PER_SEC);
+}
+
+/* Somebody, a process or a thread, by its mark and its looks. */
+static enum kin
+kin_of(const struct tree *t, const char *who, struct look *l)
+{
+	int mark = compare_mark(t, who);
+
+	if (mark == 0 || !look_at(who, l) || is_dead(l))
+		return STRANGER;
+	if (mark == 1)
+		return OURS;
+	return (l->flags & EXITING) && (t->deserted == 0 || l->born <= t->deserted) ? LEAVING : STRANGER;
+}
+
+/* The first thread is dead: the first of the others that is ours speaks for the process. */
+static enum kin
+kin_of_threads(const struct tree *t, const char *pid, char who[WHO], struct look *l)
 {
 	char           path[WHO];
 	struct dirent *d;
-	int            same = -1;
+	enum kin       all = STRANGER;
 
 	snprintf(path, sizeof(path), "/proc/%.12s/task", pid);
 	DIR *tasks = opendir(path);
 	if (tasks == NULL)
-		return false;
-	while (same == -1 && (d = readdir(tasks)) != NULL) {
+		return STRANGER;
+	while (all != OURS && (d = readdir(tasks)) != NULL) {
 		snprintf(who, WHO, "%.12s/task/%.12s", pid, d->d_name);
-		if (isdigit((unsigned char)d->d_name[0]))
-			same = compare_mark(t, who);
+		if (!isdigit((unsigned char)d->d_name[0]))
+			continue;
+		enum kin one = kin_of(t, who, l);
+		if (one != STRANGER)
+			all = one;
 	}
 	closedir(tasks);
-	return same == 1;
+	return all;
 }
 
-/* Is it ours and alive, who speaks for it, and how does it look? */
-static bool
-is_member(const struct tree *t, const char *pid, char who[WHO], struct look *l)
+/* Whose is it, who speaks for it, and how does it look? */
+static enum kin
+kin_of_process(const struct tree *t, const char *pid, char who[WHO], struct look *l)
 {
 	snprintf(who, WHO, "%.12s", pid);
-	int same = compare_mark(t, who);
-	if (same == 0 || !look_at(who, l))
-		return false;
-	if (same == 1 && !is_dead(l))
-		return true;
-	return l->threads > 1 && find_thread(t, pid, who) && look_at(who, l) && !is_dead(l);
+	enum kin kin = kin_of(t, who, l);
+	return kin == STRANGER && is_dead(l) && l->threads > 1 ? kin_of_threads(t, pid, who, l) : kin;
 }
 
 static void
@@ -284,9 +315,17 @@ visit(struct tree *t, const char *name)
 	char        who[WHO];
 	pid_t       pid = (pid_t)strtol(name, NULL, 10);
 
-	if (pid <= 1 || !is_member(t, name, who, &l))
+	if (pid <= 1)
 		return;
-	t->live++;
+	switch (kin_of_process(t, name, who, &l)) {
+	case STRANGER:
+		return;
+	case LEAVING:
+		t->leaving++;
+		return;
+	case OURS:
+		t->live++;
+	}
 	if ((l.flags & EXITING) || (l.pending & BIT_KILL))
 		return; /* killed already and on its way out */
 	if (t->phase == TREE_KILL) {
@@ -316,7 +355,7 @@ scan(struct tree *t)
 static void
 next_pass(struct tree *t)
 {
-	t->live = t->running = 0;
+	t->live = t->running = t->leaving = 0;
 	rewinddir(t->proc);
 }
 
@@ -325,13 +364,15 @@ after_pass(struct tree *t)
 {
 	bool nobody = t->live == 0;
 	bool some_run = t->running > 0;
+	bool some_leave = t->leaving > 0;
 
 	next_pass(t);
-	t->empty = nobody ? t->empty + 1 : 0;
+	t->deserted = !nobody ? 0 : t->deserted == 0 ? ticks_now() : t->deserted;
+	t->empty = nobody && !some_leave ? t->empty + 1 : 0;
 	if (t->empty >= SURELY)
 		return TREE_GONE;
 	if (nobody)
-		return TREE_BUSY;
+		return some_leave ? TREE_WAIT : TREE_BUSY;
 	if (t->phase == TREE_STOP) {
 		if (!some_run || ++t->stops >= MOST_STOPS)
 			t->phase = TREE_KILL;

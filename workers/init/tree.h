@@ -21,11 +21,13 @@ struct tree {
 
 	/* how far the killing of a marked tree has come */
 	enum { TREE_STOP, TREE_KILL } phase;
-	DIR     *proc;    /* owned; a scan in progress */
-	unsigned stops;   /* stopping passes of this round */
-	unsigned running; /* found by this pass: may still fork */
-	unsigned live;    /* found by this pass: not dead yet */
-	unsigned empty;   /* passes in a row that found nobody */
+	DIR     *proc;     /* owned; a scan in progress */
+	unsigned stops;    /* stopping passes of this round */
+	unsigned running;  /* found by this pass: may still fork */
+	unsigned live;     /* found by this pass: not dead yet */
+	unsigned leaving;  /* found by this pass: dying, and shows no mark any more */
+	unsigned empty;    /* passes in a row that found nobody */
+	uint64_t deserted; /* when a pass found none of ours that lives, in ticks since the machine started; or 0 */
 };
 
 /* Not known by anything yet. */
@@ -39,7 +41,7 @@ void tree_init(struct tree *);
 int tree_mark(struct tree *, struct err *);
 
 enum tree_state {
-	TREE_GONE, /* not one live process is left */
+	TREE_GONE, /* not one live process is left, nor what it had open */
 	TREE_BUSY, /* go on soon: there is more to look at */
 	TREE_WAIT, /* all were killed; look again after a death or a little while */
 };

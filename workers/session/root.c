@@ -365,7 +365,7 @@ int
 root_build(const struct sandbox_plan *p, struct err *e)
 {
 	int      root_tree = p->root_tree, dev_tree = p->dev_tree;
-	uint64_t proc;
+	uint64_t proc = 0;
 	bool     bare = !p->layers->image && !(p->layers->used && p->layers->writable);
 
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == -1)
