@@ -224,7 +224,6 @@ static const int floor_calls[] = {
 	SCMP_SYS(exit_group),
 #ifdef __SANITIZE_ADDRESS__
 	SCMP_SYS(sched_yield),
-	SCMP_SYS(prlimit64),
 	SCMP_SYS(getrlimit),
 	SCMP_SYS(prctl),
 #endif
@@ -232,16 +231,15 @@ static const int floor_calls[] = {
 
 static const struct call_if floor_calls_if[] = {
 	{ SCMP_SYS(mmap), 2, PROT_EXEC, 0 }, /* no new code */
-	{ SCMP_SYS(mprotect), 2, PROT_EXEC, 0 },
-	{ SCMP_SYS(fcntl), 1, UINT32_MAX, F_DUPFD_CLOEXEC },
-	{ SCMP_SYS(fcntl), 1, UINT32_MAX, F_GETFD },
-	{ SCMP_SYS(fcntl), 1, UINT32_MAX, F_SETFD },
-	{ SCMP_SYS(fcntl), 1, UINT32_MAX, F_GETFL },
-	{ SCMP_SYS(fcntl), 1, UINT32_MAX, F_SETFL },
-	{ SCMP_SYS(fcntl), 1, UINT32_MAX, F_ADD_SEALS },
-	{ SCMP_SYS(fcntl), 1, UINT32_MAX, F_GET_SEALS },
+	{ SCMP_SYS(mprotect), 2, PROT_EXEC, 0 }, { SCMP_SYS(fcntl), 1, UINT32_MAX, F_DUPFD_CLOEXEC },
+	{ SCMP_SYS(fcntl), 1, UINT32_MAX, F_GETFD }, { SCMP_SYS(fcntl), 1, UINT32_MAX, F_SETFD },
+	{ SCMP_SYS(fcntl), 1, UINT32_MAX, F_GETFL }, { SCMP_SYS(fcntl), 1, UINT32_MAX, F_SETFL },
+	{ SCMP_SYS(fcntl), 1, UINT32_MAX, F_ADD_SEALS }, { SCMP_SYS(fcntl), 1, UINT32_MAX, F_GET_SEALS },
 	/* glibc's fstat */
 	{ SCMP_SYS(newfstatat), 3, AT_EMPTY_PATH, AT_EMPTY_PATH },
+#ifdef __SANITIZE_ADDRESS__
+	{ SCMP_SYS(prlimit64), 0, UINT32_MAX, 0 }, /* our own */
+#endif
 };
 
 static int

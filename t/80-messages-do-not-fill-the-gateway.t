@@ -3,6 +3,8 @@
 . t/lib/hostile.sh
 door_start
 grep -qa __asan_init "$BUILD/box-gateway" && sanitized=1
+mib=16
+[ -z "$sanitized" ] || mib=1 # a sanitizer copies yajl's stack at each step that it grows
 within() { # what pid KiB
 	if [ -n "$sanitized" ]; then skip 1 "a sanitizer keeps what was freed"; return; fi
 	small() { [ "$(awk '/VmRSS/ { print $2 }' "/proc/$1/status")" -lt "$2" ]; }
@@ -20,9 +22,9 @@ sub try { my ($data) = @_; my $c = rpc(); text($c, $data); my $s = said($c); ret
 P
 h() { _p=$1; shift; hostile "require q($D/lib.pl); our (\$A, \$beside); $_p" "$@"; }
 
-out=$(h 'my $c = rpc(); text($c, "[" x (16 * 1024 * 1024 - 100)); text($c, q({"seq_id": 2, "action": "__ping", "data": {}})); print said($c) =~ /"seq_id": 2/, lives()')
-is "$out" "1lives" "16 MiB of brackets are no message, and not the end"
-out=$(h 'print try(q({"seq_id": 1, "action": "__ping", "data": ) . "[" x 7_000_000 . "]" x 7_000_000 . "}")')
+out=$(h 'my $c = rpc(); text($c, "[" x ('$mib' * 1024 * 1024 - 100)); text($c, q({"seq_id": 2, "action": "__ping", "data": {}})); print said($c) =~ /"seq_id": 2/, lives()')
+is "$out" "1lives" "$mib MiB of brackets are no message, and not the end"
+out=$(h 'print try(q({"seq_id": 1, "action": "__ping", "data": ) . "[" x ('$mib' * 437_500) . "]" x ('$mib' * 437_500) . "}")')
 like "$out" 'nested deeper than 64 levels; lives' "nor when all of them are closed"
 out=$(h 'print try(q({"seq_id": 1, "action": "__ping", "data": {) . join(",", map { qq("k$_":0) } 1 .. 1_100_000) . "}}")')
 like "$out" 'more than 1048576 values; lives' "a million keys"

@@ -29,7 +29,7 @@ got=$(echo | in_box -i -- perl -e "$fds")
 is "$(printf '%s\n' "$got" | cut -d' ' -f1 | tr '\n' ' ')" "0 1 2 " "0, 1 and 2 with an input too"
 unlike "$got" ' (directory|socket) ' "no directory or socket among them"
 unlike "$got" ' /[^ ]*boxd' "no file of boxd's by its name"
-like "$(echo original | in_box -i -c 'echo forged 1<>/proc/self/fd/0; echo forged >/proc/self/fd/0; cat /proc/self/fd/0')" \
+like "$(echo original | in_box -i -c 'exec 2>/dev/null; echo forged 1<>/proc/self/fd/0; echo forged >/proc/self/fd/0; cat /proc/self/fd/0')" \
 	'^original$' "the input is sealed: reopened for writing it stays what it was"
 
 # with others at work in the same session, as a pipe of theirs might be inherited

@@ -243,7 +243,8 @@ spec_with_workdir(msgpack_zone *zone, const msgpack_object *map)
 	new->via.map.ptr = msgpack_zone_malloc(zone, (n + 1) * sizeof(*new->via.map.ptr));
 	if (new->via.map.ptr == NULL)
 		return map;
-	memcpy(new->via.map.ptr, map->via.map.ptr, n * sizeof(*new->via.map.ptr));
+	if (n > 0)
+		memcpy(new->via.map.ptr, map->via.map.ptr, n * sizeof(*new->via.map.ptr));
 	if (workdir == NULL) {
 		msgpack_object_kv *kv = &new->via.map.ptr[new->via.map.size++];
 
