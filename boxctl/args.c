@@ -247,7 +247,7 @@ add_mount(struct args *a, char *host, char *inside, enum mount_mode mode, struct
 		free(inside);
 		return err_set(e, E_SYS, "no memory");
 	}
-	all[n] = (struct msg_mount){ host, inside, mode };
+	all[n] = (struct msg_mount){ host, inside, mode, "", "" };
 	a->spec.extra_mounts.n++;
 	return 0;
 }

@@ -140,6 +140,18 @@
 #define LIM_STORE_START_SEC 10.0     /* until a new box-store says that it stands; LangBot waits 15 for box_init */
 #define LIM_STORE_ANSWER_SEC 90.0    /* without any answer while some are due: then box-store hangs, and is killed */
 
+/* Verified copies of digest-addressed mounts, and box-artifact that makes them */
+#define LIM_DIGEST (7 + 64)               /* sha256: and its digits */
+#define LIM_ARTIFACT_MANIFEST (4 * MIB)   /* bytes of a manifest, as upstream has it; so are the next two */
+#define LIM_ARTIFACT_FILES 2048           /* in one artifact */
+#define LIM_ARTIFACT_BYTES (256 * MIB)    /* of them */
+#define LIM_ARTIFACT_DIRS 4096            /* directories of one artifact */
+#define LIM_ARTIFACT_CACHE_FILES 100000UL /* files and directories in the cache of one workspace */
+#define LIM_ARTIFACT_REVISIONS 4096       /* artifacts in the cache of one workspace, whatever boxd.conf says */
+#define LIM_ARTIFACT_BUSY 4               /* copies made at one time; of one workspace one */
+#define LIM_ARTIFACT_WAITING 256          /* copies that wait behind those */
+#define LIM_ARTIFACT_SEC 60.0             /* to make one; then box-artifact is killed */
+
 /* Agents without LangBot */
 #define LIM_AGENT_CHARACTERS 4000 /* of each stream that an agent is shown, as LangBot has it */
 #define LIM_RECENT_ERRORS 50      /* kept to be asked for, of all workspaces together */
@@ -185,7 +197,8 @@
 #define LIM_MEASURE_SEC 30.0  /* one scan; without an answer by then nothing may run */
 
 /* State files */
-#define LIM_STATE MIB /* of a session: 64 mounts of two long paths each are half of it, 64 roots a quarter */
+#define LIM_STATE \
+	(MIB + LIM_MOUNTS * (LIM_PATH + 256UL)) /* of a session: mounts of three long paths each, and 64 roots */
 
 /* Life of processes */
 #define LIM_BUILD_SEC 20.0   /* until a sandbox is ready; thousands of times the usual */

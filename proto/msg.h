@@ -34,6 +34,7 @@ enum {
 	FROM_STORE = 1 << 7,
 	FROM_POOL = 1 << 8, /* box-pool, which only answers */
 	FROM_EGRESS = 1 << 9,
+	FROM_ARTIFACT = 1 << 10,
 };
 
 /* ---- what a field may be ---- */

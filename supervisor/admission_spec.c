@@ -56,7 +56,10 @@ mount_skill(struct msg_box_spec *s, const char *skill_root, struct admitted *a, 
 	if (snprintf(a->skill_path, sizeof(a->skill_path), DEFAULT_MOUNT_PATH "/.skills/%s", s->skill_name) >=
 	    (int)sizeof(a->skill_path))
 		return err_set(e, E_ADMISSION, "Managed sandbox skill is unavailable in this Workspace");
-	*a->mount = (struct msg_mount){ .host_path = skill_root, .mount_path = a->skill_path, .mode = MOUNT_RO };
+	msg_defaults(MSG_MOUNT, a->mount);
+	a->mount->host_path = skill_root;
+	a->mount->mount_path = a->skill_path;
+	a->mount->mode = MOUNT_RO;
 	s->extra_mounts.n = 1;
 	s->extra_mounts.v = a->mount;
 	return 0;

@@ -108,6 +108,8 @@ action_fail(struct action *a, const struct err *why)
 	struct err e = *why;
 
 	use_logical(a, &e);
+	if (e.code == E_ARTIFACT)
+		err_prefix(&e, "Immutable artifact preparation failed");
 	gateway_fail(a->langbot->house->gateway, a->conn, a->id, &e);
 	action_free(a);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "digest.h"
 #include "log.h"
 #include "mountpoint.h"
 #include "path.h"
@@ -37,11 +38,34 @@ check_inside(const char *field, const char *path, char normal[LIM_PATH + 1], str
 	return 0;
 }
 
+/* Only verified copies appear below ARTIFACT_ROOT. */
+static int
+check_artifact(const struct msg_mount *m, size_t i, const char *place, struct err *e)
+{
+	char field[64];
+
+	if (*m->content_digest != '\0' && !digest_is(m->content_digest))
+		return err_set(e, E_INVALID,
+		    "spec.extra_mounts.%zu.content_digest: '%s' is not sha256: and 64 hexadecimal digits in lower case",
+		    i, shown(m->content_digest));
+	snprintf(field, sizeof(field), "spec.extra_mounts.%zu.manifest_path", i);
+	if (*m->manifest_path != '\0' && check_host(field, m->manifest_path, e) == -1)
+		return -1;
+	if (path_within(place, ARTIFACT_ROOT) && digest_of(m) == NULL)
+		return err_set(e, E_INVALID,
+		    "spec.extra_mounts.%zu: a mount below " ARTIFACT_ROOT " needs mode ro, a content_digest, a "
+		    "manifest_path, and the digits of the digest as its mount_path there",
+		    i);
+	return 0;
+}
+
 static bool
 same_mount(const struct msg_mount *a, const struct msg_mount *b)
 {
 	char x[LIM_PATH + 1], y[LIM_PATH + 1];
 
+	if (digest_of(a) != NULL && digest_of(b) != NULL) /* the same copy, wherever its source is */
+		return strcmp(digest_of(a), digest_of(b)) == 0;
 	return a->mode == b->mode && strcmp(a->host_path, b->host_path) == 0 && path_normal(a->mount_path, x) &&
 	       path_normal(b->mount_path, y) && strcmp(x, y) == 0;
 }
@@ -81,6 +105,8 @@ check_extra(const struct msg_spec *s, size_t i, const char *workspace, struct er
 		return -1;
 	snprintf(field, sizeof(field), "spec.extra_mounts.%zu.mount_path", i);
 	if (check_inside(field, m->mount_path, place, e) == -1)
+		return -1;
+	if (check_artifact(m, i, place, e) == -1)
 		return -1;
 	return check_places(s, i, place, workspace, e);
 }

@@ -230,7 +230,7 @@ force(struct msg_box_spec *s, const char *skill_root)
 static void
 refuses_specs_in_order(void)
 {
-	struct msg_mount    extra = { .host_path = "/x", .mount_path = "/y" };
+	struct msg_mount extra = { .host_path = "/x", .mount_path = "/y", .content_digest = "", .manifest_path = "" };
 	struct msg_box_spec s;
 
 	msg_defaults(MSG_BOX_SPEC, &s);

@@ -128,13 +128,16 @@ with_mounts(struct msg_mount *v)
 static void
 compares_mounts_as_sets(void)
 {
-	struct msg_mount one[] = { { "/a", "/x", MOUNT_RW }, { "/b", "/y", MOUNT_RO }, { NULL } };
-	struct msg_mount turned[] = { { "/b", "/y", MOUNT_RO }, { "/n", "/n", MOUNT_NONE }, { "/a", "/x/", MOUNT_RW },
-		{ "/b", "//y", MOUNT_RO }, { NULL } };
-	struct msg_mount less[] = { { "/a", "/x", MOUNT_RW }, { NULL } };
-	struct msg_mount mode[] = { { "/a", "/x", MOUNT_RO }, { "/b", "/y", MOUNT_RO }, { NULL } };
-	struct msg_mount place[] = { { "/a", "/z", MOUNT_RW }, { "/b", "/y", MOUNT_RO }, { NULL } };
-	struct msg_mount none[] = { { "/a", "/x", MOUNT_NONE }, { NULL } };
+	struct msg_mount one[] = { { "/a", "/x", MOUNT_RW, "", "" }, { "/b", "/y", MOUNT_RO, "", "" },
+		{ .host_path = NULL } };
+	struct msg_mount turned[] = { { "/b", "/y", MOUNT_RO, "", "" }, { "/n", "/n", MOUNT_NONE, "", "" },
+		{ "/a", "/x/", MOUNT_RW, "", "" }, { "/b", "//y", MOUNT_RO, "", "" }, { .host_path = NULL } };
+	struct msg_mount less[] = { { "/a", "/x", MOUNT_RW, "", "" }, { .host_path = NULL } };
+	struct msg_mount mode[] = { { "/a", "/x", MOUNT_RO, "", "" }, { "/b", "/y", MOUNT_RO, "", "" },
+		{ .host_path = NULL } };
+	struct msg_mount place[] = { { "/a", "/z", MOUNT_RW, "", "" }, { "/b", "/y", MOUNT_RO, "", "" },
+		{ .host_path = NULL } };
+	struct msg_mount none[] = { { "/a", "/x", MOUNT_NONE, "", "" }, { .host_path = NULL } };
 	struct msg_spec  a = with_mounts(one), b = with_mounts(turned), empty;
 
 	msg_defaults(MSG_SPEC, &empty);
@@ -153,7 +156,7 @@ compares_mounts_as_sets(void)
 static void
 knows_the_default(void)
 {
-	struct msg_mount one[] = { { "/a", "/x", MOUNT_RW }, { NULL } };
+	struct msg_mount one[] = { { "/a", "/x", MOUNT_RW, "", "" }, { .host_path = NULL } };
 	struct msg_spec  s, other;
 	struct err       e;
 

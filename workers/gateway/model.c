@@ -229,6 +229,10 @@ read_text(struct misfits *m, const struct rule *r, const struct field *f, const 
 		unfit(m, r->name, r->unfit, o);
 		return;
 	}
+	if (r->fits_too != NULL && !r->fits_too(p, n)) {
+		unfit(m, r->name, r->unfit_too, o);
+		return;
+	}
 	if (r->makes != NULL && (p = r->makes(m->zone, p, &n)) == NULL)
 		m->starved = true;
 	else if (f != NULL && n > f->most)

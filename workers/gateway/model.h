@@ -39,6 +39,8 @@ struct rule {
 	int64_t     least, most; /* of a number, when unfit is told; else what is less than 0 is 0 */
 	const char *unfit;       /* what is said of a value that is not in the range, or does not pass: */
 	bool (*fits)(const char *, size_t n);
+	const char *unfit_too; /* and then, of one that passes but not this: */
+	bool (*fits_too)(const char *, size_t n);
 	const char *literal; /* a text must be this one, and is dropped */
 
 	/* What a text that fits becomes in the message, when that is something else; NULL: no memory. */

@@ -2,10 +2,14 @@
 
 #include <string.h>
 
+#include "digest.h"
+#include "path.h"
 #include "pytext.h"
 #include "utf8.h"
 
-enum { SKILL_NAME_CHARACTERS = 64, DIGEST_DIGITS = 64 };
+#define ALGORITHM "sha256:"
+
+enum { SKILL_NAME_CHARACTERS = 64 };
 
 /* ---- what a text must be ------------------------------------------------------------ */
 
@@ -62,6 +66,37 @@ is_digest(const char *p, size_t n)
 }
 
 static bool
+has_algorithm(const char *p, size_t n)
+{
+	return n >= strlen(ALGORITHM) && memcmp(p, ALGORITHM, strlen(ALGORITHM)) == 0;
+}
+
+static bool
+is_content_digest(const char *p, size_t n)
+{
+	return is_digest(p + strlen(ALGORITHM), n - strlen(ALGORITHM));
+}
+
+/* As posixpath.normpath would leave it: two slashes in front stay two. */
+static bool
+is_normal(const char *p, size_t n)
+{
+	size_t at = n > 1 && p[1] == '/' ? 2 : 1;
+
+	while (at < n) {
+		const char *slash = memchr(p + at, '/', n - at);
+		size_t      part = slash != NULL ? (size_t)(slash - p) - at : n - at;
+
+		if (part == 0 || (part == 1 && p[at] == '.') || (part == 2 && memcmp(p + at, "..", 2) == 0))
+			return false;
+		at += part + 1;
+		if (slash != NULL && at == n)
+			return false;
+	}
+	return true;
+}
+
+static bool
 is_safe(char c)
 {
 	return c != '\0' && strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-", c) != NULL;
@@ -96,12 +131,18 @@ session_text(msgpack_zone *zone, const char *p, size_t *n)
 
 static const struct rule mount_rules[] = {
 	{ .name = "host_path",  SHAPE_TEXT, NEEDED | STRIPPED, .fits = is_host_path, .unfit = "host_path must be an absolute host path" },
-	{ .name = "mount_path", SHAPE_TEXT, NEEDED | STRIPPED, .fits = is_absolute, .unfit = "mount_path must be an absolute path inside the sandbox" },
+	{ .name = "mount_path", SHAPE_TEXT, NEEDED | STRIPPED, .fits = is_absolute, .unfit = "mount_path must be an absolute path inside the sandbox",
+	    .fits_too = is_normal, .unfit_too = "mount_path must be normalized" },
 	{ .name = "mode",       SHAPE_ENUM },
+	{ .name = "content_digest", SHAPE_TEXT, NULLABLE | STRIPPED, .fits = has_algorithm, .unfit = "content_digest must use sha256:<hex>",
+	    .fits_too = is_content_digest, .unfit_too = "content_digest must use sha256:<64 lowercase hex>" },
+	{ .name = "manifest_path", SHAPE_TEXT, NULLABLE | STRIPPED, .fits = is_host_path, .unfit = "manifest_path must be an absolute host path" },
 	{ .name = NULL },
 };
 
-static const struct model model_mount = { "BoxMountSpec", MSG_MOUNT, .rules = mount_rules };
+static const char *mount_whole(const void *body);
+
+static const struct model model_mount = { "BoxMountSpec", MSG_MOUNT, .rules = mount_rules, .whole = mount_whole };
 
 static const struct rule spec_rules[] = {
 	{ .name = "cmd",            SHAPE_TEXT, STRIPPED },
@@ -200,6 +241,16 @@ static const struct rule binding_rules[] = {
 };
 
 /* clang-format on */
+
+static const char *
+mount_whole(const void *body)
+{
+	const struct msg_mount *m = body;
+
+	if (!path_within(m->mount_path, ARTIFACT_ROOT) || digest_of(m) != NULL)
+		return NULL;
+	return "Artifact paths require a read-only digest-addressed mount and manifest";
+}
 
 static const char *
 spec_whole(const void *body)
