@@ -44,14 +44,22 @@ confining_identity(uid_t uid, gid_t gid, struct err *e)
 int
 confining_capabilities(struct err *e)
 {
-	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct   none[_LINUX_CAPABILITY_U32S_3] = { 0 };
+	return confining_capabilities_but(-1, e);
+}
 
+int
+confining_capabilities_but(int kept, struct err *e)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct   left[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	if (kept >= 0)
+		left[kept / 32].effective = left[kept / 32].permitted = 1U << kept % 32;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
 		return err_sys(e, "no_new_privs");
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == -1)
 		return err_sys(e, "ambient set");
-	if (syscall(SYS_capset, &head, none) == -1)
+	if (syscall(SYS_capset, &head, left) == -1)
 		return err_sys(e, "capset");
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == -1)
 		return err_sys(e, "dumpable");

@@ -17,6 +17,9 @@ int confining_identity(uid_t, gid_t, struct err *);
 /* None is left, no way to gain new ones, and nobody of our uid may look into our memory or trace us. */
 int confining_capabilities(struct err *);
 
+/* The same, but for this one; -1: none. */
+int confining_capabilities_but(int kept, struct err *);
+
 /* A call with one argument that decides: (value & mask) == wanted. */
 struct call_if {
 	int      nr;

@@ -13,6 +13,7 @@
 
 struct admission;
 struct agent;
+struct artifacts;
 struct asks;
 struct dirs;
 struct door;
@@ -47,6 +48,7 @@ struct house {
 	struct admission     *admission;
 	struct langbot       *langbot;
 	struct store         *store;
+	struct artifacts     *artifacts;
 	struct errorring     *errors; /* the last ones, for agent_errors */
 	struct agent         *agent;
 	struct pool          *pool;

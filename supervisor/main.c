@@ -21,6 +21,7 @@
 #include "admission.h"
 #include "adopt.h"
 #include "agent.h"
+#include "artifact.h"
 #include "ask.h"
 #include "dirs.h"
 #include "door.h"
@@ -297,6 +298,8 @@ house_open(struct house *h, struct dirs *d, struct door_start *door, struct err 
 	    (h->tenancy = tenancy_open(h, e)) == NULL || (h->tenantroots = tenantroots_open(h, e)) == NULL ||
 	    (h->admission = admission_open(h, e)) == NULL || (h->langbot = langbot_open(h, e)) == NULL)
 		return -1;
+	if ((h->artifacts = artifacts_open(h, e)) == NULL)
+		return -1;
 	if ((h->errors = errorring_open(e)) == NULL || (h->agent = agent_open(h, e)) == NULL)
 		return -1;
 	int listener = dirs_listen(d, h->config->socket_group, e);
@@ -328,6 +331,7 @@ house_close(struct house *h)
 	gateway_close(&h->gateway);
 	spares_close(&h->spares);
 	registry_close(&h->registry);
+	artifacts_close(&h->artifacts);
 	agent_close(&h->agent);
 	errorring_close(&h->errors);
 	langbot_close(&h->langbot);

@@ -70,12 +70,11 @@ session_start(struct house *h, const char *name, const struct msg_spec *spec, ui
 	fd_take(&dir);
 	s->uid_base = uid_base;
 	s->state = STATE_STARTING;
-	if (session_start_worker(s, WORK_BUILD, e) == -1) {
+	if (session_begin(s, e) == -1) {
 		session_remove_rest(s);
 		session_free(s);
 		return NULL;
 	}
-	session_expect(s, LIM_BUILD_SEC);
 	return s;
 }
 
@@ -195,6 +194,7 @@ session_adopt(struct house *h, const struct msg_session_state *st, int dir, stru
 	s->created_ms = st->created_ms;
 	s->paused = st->paused;
 	keep_cgroups(s, &st->cgroups);
+	s->artifacts = artifact_hold_again(h, s->name, s->spec.extra_mounts.v, s->spec.extra_mounts.n);
 	s->state = STATE_RESTARTING;
 	session_start_soon(s);
 	return s;
@@ -231,6 +231,7 @@ session_free(struct session *s)
 		request_drop(&s->pending, TAILQ_FIRST(&s->pending));
 	child_close(&s->child);
 	session_net_close(s);
+	artifact_release(&s->artifacts);
 	kept_clear(&s->spec_kept);
 	kept_clear(&s->disk_kept);
 	for (size_t i = 0; i < SESSION_CGROUPS; i++)

@@ -6,6 +6,7 @@
 #ifndef SUPERVISOR_SESSION_IMPL_H
 #define SUPERVISOR_SESSION_IMPL_H
 
+#include "artifact.h"
 #include "child.h"
 #include "kept.h"
 #include "request.h"
@@ -49,6 +50,8 @@ struct session {
 	uint64_t           close_id;      /* CLOSING: the CLOSE that ends it */
 	uint64_t           claim_id;      /* the CLAIM that makes it READY, or 0 */
 	char               why[ERR_TEXT]; /* CLOSING: the reason */
+
+	struct artifact_hold *artifacts; /* owned; copies that are mounted in it, or will be */
 };
 
 /* No client can say a name that begins with a dot. */
@@ -68,6 +71,9 @@ void session_touch(struct session *);
 void session_expect(struct session *, double sec);
 
 int session_start_worker(struct session *, enum work, struct err *);
+
+/* A new session's: first what it mounts is copied, where need be. */
+int session_begin(struct session *, struct err *);
 
 /* From the loop, so that whoever made the session can seat it in the registry first. */
 void session_start_soon(struct session *);

@@ -177,6 +177,8 @@ session_start_worker(struct session *s, enum work work, struct err *e)
 	if (s->child == NULL)
 		return -1;
 	session_fill_start(s, work, &start);
+	AUTO_FD int artifacts = work == WORK_BUILD && s->artifacts != NULL ? artifact_dir(s->house, s->name) : -1;
+	start.artifacts = artifacts;
 	AUTO_FD int image = work == WORK_BUILD ? dirs_image(s->house->dirs, s->spec.image) : -1;
 	start.image = image;
 	start.resume.v = list;
@@ -331,6 +333,35 @@ fail(struct session *s, const struct err *why)
 		child_close(&s->child);
 		start_again(s);
 	}
+}
+
+static void
+on_artifacts(void *arg, const struct err *why)
+{
+	struct session *s = arg;
+	struct err      e = { 0 };
+
+	if (s->state != STATE_STARTING) /* it was closed meanwhile */
+		return;
+	if (why != NULL)
+		fail(s, why);
+	else if (session_start_worker(s, WORK_BUILD, &e) == -1)
+		fail(s, &e);
+	else
+		session_expect(s, LIM_BUILD_SEC);
+}
+
+int
+session_begin(struct session *s, struct err *e)
+{
+	int r = artifact_hold(
+	    s->house, s->name, s->spec.extra_mounts.v, s->spec.extra_mounts.n, on_artifacts, s, &s->artifacts, e);
+
+	if (r == 0)
+		r = session_start_worker(s, WORK_BUILD, e);
+	if (r == 0)
+		session_expect(s, LIM_BUILD_SEC);
+	return r == -1 ? -1 : 0;
 }
 
 void

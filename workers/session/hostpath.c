@@ -300,8 +300,9 @@ check_kind(const struct hostpath *h, const struct hostpath_ask *ask, struct err 
 }
 
 static int
-not_there(const struct hostpath_ask *ask, struct err *e)
+not_there(struct hostpath *h, const struct hostpath_ask *ask, struct err *e)
 {
+	h->missing = errno;
 	if (is_bounded(ask))
 		return no_directory(e);
 	if (errno != ENOENT)
@@ -311,17 +312,18 @@ not_there(const struct hostpath_ask *ask, struct err *e)
 
 /* The missing rest is made only when it is the session's own workspace, and allowed. */
 static int
-walk_on(struct walk *w, const struct hostpath_ask *ask, const struct msg_worker_start *rules, struct err *e)
+walk_on(struct walk *w, struct hostpath *h, const struct hostpath_ask *ask, const struct msg_worker_start *rules,
+    struct err *e)
 {
 	char to_be[PATH_MAX];
 
 	if (errno != ENOENT || !rest_is_plain(w) || path_to_be(w, to_be) == -1)
-		return not_there(ask, e);
+		return not_there(h, ask, e);
 	if (hostrules_check(ask, w->fd, to_be, rules, e) == -1)
 		return -1;
 	errno = ENOENT;
 	if (!ask->make || is_bounded(ask) || !hostrules_may_make(to_be, rules))
-		return not_there(ask, e);
+		return not_there(h, ask, e);
 	if (make_rest(w) == -1)
 		return err_set(e, E_INVALID,
 		    "%s: %s cannot be made: %s; make it first, for the user it shall belong to", ask->field,
@@ -337,11 +339,12 @@ hostpath_open(struct hostpath *h, const struct hostpath_ask *ask, const struct m
 	int         r = -1;
 
 	h->fd = -1;
+	h->missing = 0;
 	if (snprintf(w.rest, sizeof(w.rest), "%s", ask->path) >= (int)sizeof(w.rest))
 		return err_set(e, E_INVALID, "%s: the path is too long", ask->field);
 	if (walk_to_root(&w) == -1)
 		return err_sys(e, "open /");
-	if ((walk(&w) == 0 || walk_on(&w, ask, rules, e) == 0) && same_as_kernel(&w, ask, e) == 0) {
+	if ((walk(&w) == 0 || walk_on(&w, h, ask, rules, e) == 0) && same_as_kernel(&w, ask, e) == 0) {
 		snprintf(h->real, sizeof(h->real), "%s", *w.real == '\0' ? "/" : w.real);
 		h->fd = fd_take(&w.fd);
 		r = fstat(h->fd, &h->st) == -1 ? err_sys(e, "%s", ask->field) : 0;

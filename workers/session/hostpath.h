@@ -31,6 +31,7 @@ struct hostpath {
 	int         fd;             /* owned; O_PATH */
 	char        real[PATH_MAX]; /* its path without symlinks, as judged */
 	struct stat st;
+	int         missing; /* after -1: the errno, when the path leads nowhere; else 0 */
 };
 
 /* The rules are those of the message.  -1: the text names field, path, rule and remedy; nothing was made. */

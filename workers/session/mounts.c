@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "digest.h"
 #include "fd.h"
 #include "hostpath.h"
 #include "log.h"
@@ -113,9 +114,28 @@ detach(struct mounts *m, struct mount_entry *en, const struct hostpath *h, const
 	    ask->field, h->real, hostpath_fs(h->fd));
 }
 
+/* A copy that boxd has verified, in the directory that came with the spec; nobody else can write there. */
 static int
-entry_add(
-    struct mounts *m, const struct hostpath_ask *ask, const char *at, const struct msg_worker_start *s, struct err *e)
+artifact_open(struct hostpath *h, const struct hostpath_ask *ask, const char *digits, int artifacts, struct err *e)
+{
+	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+	char            path[DIGEST_DIGITS + 16], link[64];
+	ssize_t         n = -1;
+
+	snprintf(path, sizeof(path), "%s/package", digits);
+	AUTO_FD int fd = (int)syscall(SYS_openat2, artifacts, path, &how, sizeof(how));
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	if (fd == -1 || fstat(fd, &h->st) == -1 || (n = readlink(link, h->real, sizeof(h->real) - 1)) == -1)
+		return err_sys(e, "%s: open the copy of %s", ask->field, digits);
+	h->real[n] = '\0';
+	h->fd = fd_take(&fd);
+	return 0;
+}
+
+static int
+entry_add(struct mounts *m, const struct hostpath_ask *ask, const char *digits, const char *at,
+    const struct msg_worker_start *s, struct err *e)
 {
 	struct mount_entry *en = &m->v[m->n];
 	struct hostpath     h;
@@ -124,7 +144,7 @@ entry_add(
 	if (!path_normal(at, en->at))
 		return err_set(
 		    e, E_INVALID, "%s: '%s' is no place to mount it", ask->field, log_escape(at, strlen(at)));
-	if (hostpath_open(&h, ask, s, e) == -1)
+	if ((digits != NULL ? artifact_open(&h, ask, digits, s->artifacts, e) : hostpath_open(&h, ask, s, e)) == -1)
 		return -1;
 	en->fd = h.fd;
 	en->is_file = !S_ISDIR(h.st.st_mode);
@@ -144,7 +164,7 @@ add_workspace(struct mounts *m, const struct msg_worker_start *s, struct err *e)
 
 	if (mounts_private(spec))
 		return 0;
-	if (entry_add(m, &ask, mounts_workdir(spec), s, e) == -1)
+	if (entry_add(m, &ask, NULL, mounts_workdir(spec), s, e) == -1)
 		return -1;
 	m->workspace = fcntl(m->v[m->n - 1].fd, F_DUPFD_CLOEXEC, 0);
 	return m->workspace == -1 ? err_sys(e, "keep the workspace's directory") : 0;
@@ -187,7 +207,7 @@ add_extra(struct mounts *m, const struct msg_worker_start *s, struct err *e)
 		snprintf(field, sizeof(field), "spec.extra_mounts.%zu.host_path", i);
 		if (x->mode == MOUNT_NONE || is_placed(m, x->mount_path))
 			continue;
-		if (entry_add(m, &ask, x->mount_path, s, e) == -1 ||
+		if (entry_add(m, &ask, digest_of(x), x->mount_path, s, e) == -1 ||
 		    (rw && keep_extra(m, m->v[m->n - 1].fd, &s->spec, e) == -1))
 			return -1;
 	}
