@@ -2,6 +2,7 @@
  * What is wrong with an action's data is told in the words of LangBot's own classes; a tenant's only when the
  * supervisor has nothing against its context.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,6 +56,85 @@ test_layout(void)
 	unlike(
 	    act_refusal("box_exec", "{\"session_id\": \"s\", \"host_path\": \"/h\", \"workdir\": \"/x\", \"cpus\": 0}"),
 	    "must stay under", "are looked at together only then");
+}
+
+#define DIGITS "86d45b4acbf7fba51dd0ac4c61ce3d9527024373edff9b3d9a6aeb1b0a7d0a21"
+#define PLACE "/opt/langbot-artifacts"
+
+/* What is said of one mount with these fields beside its host_path. */
+static const char *
+of_mount(const char *fields)
+{
+	static char data[1024];
+
+	snprintf(
+	    data, sizeof(data), "{\"session_id\": \"s\", \"extra_mounts\": [{\"host_path\": \"/h\", %s}]}", fields);
+	return act_refusal("box_exec", data);
+}
+
+/* Texts of upstream's own, as its version 0.7.16 gives them. */
+static void
+test_mounts(void)
+{
+	static const char *const fields[][3] = {
+		{ "\"mount_path\": \"/m/\"", "mount_path", "mount_path must be normalized" },
+		{ "\"mount_path\": \"/m//n\"", "mount_path", "mount_path must be normalized" },
+		{ "\"mount_path\": \"/m/../n\"", "mount_path", "mount_path must be normalized" },
+		{ "\"mount_path\": \"/m/.\"", "mount_path", "mount_path must be normalized" },
+		{ "\"mount_path\": \"///m\"", "mount_path", "mount_path must be normalized" },
+		{ "\"mount_path\": \"/..\"", "mount_path", "mount_path must be normalized" },
+		{ "\"mount_path\": \"/m\", \"content_digest\": \"\"", "content_digest",
+		    "content_digest must use sha256:<hex>" },
+		{ "\"mount_path\": \"/m\", \"content_digest\": \"md5:1\"", "content_digest",
+		    "content_digest must use sha256:<hex>" },
+		{ "\"mount_path\": \"/m\", \"content_digest\": \"sha256:12\"", "content_digest",
+		    "content_digest must use sha256:<64 lowercase hex>" },
+		{ "\"mount_path\": \"/m\", \"content_digest\": "
+		  "\"sha256:A6d45b4acbf7fba51dd0ac4c61ce3d9527024373edff9b3d9a6aeb1b0a7d0a21\"",
+		    "content_digest", "content_digest must use sha256:<64 lowercase hex>" },
+		{ "\"mount_path\": \"/m\", \"manifest_path\": \"\"", "manifest_path",
+		    "manifest_path must be an absolute host path" },
+		{ "\"mount_path\": \"/m\", \"manifest_path\": \"x/y\"", "manifest_path",
+		    "manifest_path must be an absolute host path" },
+	};
+	char want[512];
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
+		snprintf(want, sizeof(want),
+		    "^BoxValidationError: 1 validation error for BoxSpec\nextra_mounts.0.%s\n  Value error, %s "
+		    "\\[type=value_error, "
+		    "input_value='",
+		    fields[i][1], fields[i][2]);
+		like(of_mount(fields[i][0]), want, "%s", fields[i][0]);
+	}
+	is(of_mount("\"mount_path\": \"" PLACE "\""),
+	    "BoxValidationError: 1 validation error for BoxSpec\nextra_mounts.0\n"
+	    "  Value error, Artifact paths require a read-only digest-addressed mount and manifest [type=value_error, "
+	    "input_value={'host_path': '/h', 'moun.../opt/langbot-artifacts'}, input_type=dict]" MORE("value_error"),
+	    "an ordinary mount where artifacts are");
+}
+
+#define GOOD(mode, digits, digest, manifest)                                                            \
+	"\"mount_path\": \"" PLACE "/" digits "\", \"mode\": \"" mode "\", \"content_digest\": " digest \
+	", \"manifest_path\": " manifest
+
+static void
+test_artifacts(void)
+{
+	static const char *const bad[] = {
+		GOOD("rw", DIGITS, "\"sha256:" DIGITS "\"", "\"/f\""),
+		GOOD("none", DIGITS, "\"sha256:" DIGITS "\"", "\"/f\""),
+		GOOD("ro", DIGITS, "null", "\"/f\""),
+		GOOD("ro", DIGITS, "\"sha256:" DIGITS "\"", "null"),
+		GOOD("ro", "a/" DIGITS, "\"sha256:" DIGITS "\"", "\"/f\""),
+		GOOD("ro", "x", "\"sha256:" DIGITS "\"", "\"/f\""),
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		like(of_mount(bad[i]),
+		    "extra_mounts.0\n  Value error, Artifact paths require a read-only digest-addressed mount and "
+		    "manifest",
+		    "%s", bad[i]);
 }
 
 /* Action, data, and a regular expression of the text. */
@@ -282,6 +362,8 @@ main(void)
 	plan(NO_PLAN);
 	act_open();
 	test_layout();
+	test_mounts();
+	test_artifacts();
 	test_rows();
 	test_long();
 	test_huge();

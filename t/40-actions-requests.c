@@ -4,6 +4,8 @@
 #include "actbox.h"
 #include "tap.h"
 
+#define DIGITS "86d45b4acbf7fba51dd0ac4c61ce3d9527024373edff9b3d9a6aeb1b0a7d0a21"
+
 static void
 test_spec_defaults(void)
 {
@@ -67,6 +69,15 @@ test_workdir(void)
 {
 	const struct msg_box_exec *b;
 
+	b = act_asks("box_exec",
+	    "{\"session_id\": \"s\", \"extra_mounts\": [{\"host_path\": \"/h\", \"mount_path\": "
+	    "\"/opt/langbot-artifacts/" DIGITS "\", \"mode\": \"ro\", \"content_digest\": \" sha256:" DIGITS
+	    " \", \"manifest_path\": \"/h.json\"}, "
+	    "{\"host_path\": \"/h\", \"mount_path\": \"//m\", \"content_digest\": null, \"manifest_path\": null}]}",
+	    MSG_BOX_EXEC);
+	is(b->spec.extra_mounts.v[0].content_digest, "sha256:" DIGITS, "content_digest");
+	is(b->spec.extra_mounts.v[0].manifest_path, "/h.json", "manifest_path");
+	is(b->spec.extra_mounts.v[1].content_digest, "", "or none");
 	b = act_asks("box_exec", "{\"session_id\": \"s\", \"mount_path\": \"/m\"}", MSG_BOX_EXEC);
 	is(b->spec.workdir, "/m", "workdir is mount_path when there is none");
 	b = act_asks("box_exec", "{\"session_id\": \"s\", \"mount_path\": \"/m\", \"workdir\": null}", MSG_BOX_EXEC);

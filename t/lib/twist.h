@@ -9,7 +9,7 @@
 
 #include "msg.h"
 
-enum { ALL_SENDERS = 10, ALL_SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE };
+enum { ALL_SENDERS = 11, ALL_SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE };
 
 #define EVERY_MESSAGE(t)                \
 	enum msg_type t = MSG_NONE + 1; \
