@@ -183,6 +183,14 @@
 #define NET_LOG_GROUP 1      /* of netlink: where the namespace tells what it refuses */
 #define NET_TOO_FAST "rate"  /* how the namespace tells of those, among what it refuses */
 
+/* Counting what a workspace holds, for people to look at */
+#define LIM_USAGE_ENTRIES \
+	1000000UL               /* of one session, and of a workspace's directory on the host; then the count is cut */
+#define LIM_USAGE_MS 5000UL     /* and so much time for them */
+#define LIM_USAGE_WAIT_SEC 15.0 /* for all answers; what has not come by then is told as an error */
+#define LIM_USAGE_BUSY 8        /* sessions that are counted at one time for one request */
+#define LIM_USAGE_PENDING 4     /* counts that wait in one session: box-files is stuck, or stopped */
+
 /* Watching a workspace on the host */
 #define LIM_SCAN_DEPTH \
 	256 /* directories below directories: a descriptor and a buffer each; deeper counts as too much */

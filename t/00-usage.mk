@@ -1,0 +1,1 @@
+00-usage_EXTRA := proto/usage
