@@ -261,6 +261,17 @@ admission_check(struct admission *a, const struct msg_context *c, struct err *e)
 	return !a->enforced || check(a, c, e) != NULL ? 0 : -1;
 }
 
+uint64_t
+admission_max_sessions(struct admission *a, const struct msg_context *c)
+{
+	struct err          ignored;
+	const struct grant *g = a->enforced ? check(a, c, &ignored) : NULL;
+
+	if (!a->enforced)
+		return UINT64_MAX;
+	return g != NULL ? g->max_sessions : 0;
+}
+
 int
 admission_check_session(struct admission *a, const struct msg_context *c, size_t have, bool is_new, struct err *e)
 {

@@ -439,6 +439,7 @@ count_state(struct session *s, void *arg)
 
 	if (!session_is_spare(s)) {
 		r->sessions++;
+		r->completed_processes += session_ended_processes(s);
 		r->starting += state == STATE_STARTING;
 		r->closing += state == STATE_CLOSING;
 	}

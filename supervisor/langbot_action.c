@@ -68,6 +68,7 @@ action_free(struct action *a)
 	if (a->making != NULL)
 		making_free(a->making);
 	processes_free(a->processes);
+	storage_free(a->storage);
 	kept_clear(&a->kept);
 	free(a);
 }

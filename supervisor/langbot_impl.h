@@ -57,11 +57,13 @@ struct action {
 	struct call       *call;               /* what it waits for, or NULL */
 	struct making     *making;             /* owned; create and exec */
 	struct processes  *processes;          /* owned; of a get */
+	struct storage    *storage;            /* owned; of a storage analysis */
 	uint64_t           process_limit;      /* of a process start: its workspace has its share of this; 0: not yet */
 };
 
 TAILQ_HEAD(actions, action);
 
+struct storage;
 struct sweep;
 
 struct langbot {
@@ -158,6 +160,9 @@ void spec_observe_workspace(const struct langbot *, const struct msg_spec *, con
 
 struct msg_box_session box_session(const struct langbot *, const struct session *, const char *logical, char id[32]);
 
+/* Of a workspace, in all its generations; closing ones are not counted. */
+size_t langbot_owned_sessions(struct langbot *, const struct msg_context *);
+
 /* All of LangBot's, starting and closing ones included. */
 size_t langbot_count_all(struct langbot *);
 
@@ -167,6 +172,12 @@ void on_box_delete(struct action *);
 void on_box_status(struct action *);
 void on_box_health(struct action *);
 void on_box_backend_info(struct action *);
+
+/* ---- langbot_storage.c ---- */
+
+void storage_free(struct storage *);
+
+void on_box_storage(struct action *);
 
 /* ---- langbot_process.c ---- */
 

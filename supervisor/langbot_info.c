@@ -6,6 +6,7 @@
 #include "langbot_impl.h"
 #include "readiness.h"
 #include "registry.h"
+#include "share.h"
 
 struct msg_box_session
 box_session(const struct langbot *l, const struct session *s, const char *logical, char id[32])
@@ -20,6 +21,7 @@ box_session(const struct langbot *l, const struct session *s, const char *logica
 		.spec = *session_spec(s),
 		.created_us = info.created_ms * 1000,
 		.last_used_us = info.last_used_ms * 1000,
+		.running = info.running > 0,
 	};
 }
 
@@ -70,6 +72,24 @@ size_t
 langbot_count_all(struct langbot *l)
 {
 	return count(l, NULL).sessions;
+}
+
+static bool
+count_owned(struct session *s, void *arg)
+{
+	struct count *c = arg;
+
+	c->sessions += tenancy_owns(c->context, session_name(s)) && !session_is_closing(s);
+	return true;
+}
+
+size_t
+langbot_owned_sessions(struct langbot *l, const struct msg_context *c)
+{
+	struct count owned = { .context = c };
+
+	registry_each(l->house->registry, count_owned, &owned);
+	return owned.sessions;
 }
 
 /* ---- list ---------------------------------------------------------------------------------------------- */
@@ -147,6 +167,33 @@ ask_readiness(struct action *a, step_fn *fn)
 	call_passed(c);
 }
 
+static uint64_t
+left(uint64_t limit, uint64_t used)
+{
+	return limit > used ? limit - used : 0;
+}
+
+static uint64_t
+least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* What a new session of the workspace is measured by, see check_room in langbot_make.c. */
+static struct msg_box_capacity
+capacity(const struct action *a)
+{
+	struct house           *h = a->langbot->house;
+	const uint64_t          ours = langbot_limits(a->langbot)->max_sessions, all = h->config->max_sessions;
+	struct msg_box_capacity c = { .limit = share_of(h->config, least(ours, all)) };
+
+	c.limit = least(c.limit, admission_max_sessions(h->admission, &a->context));
+	c.used = langbot_owned_sessions(a->langbot, &a->context);
+	c.remaining = least(left(c.limit, c.used), left(ours, langbot_count_all(a->langbot)));
+	c.remaining = least(c.remaining, left(all, registry_count(h->registry)));
+	return c;
+}
+
 static void
 on_status_readiness(struct action *a, const struct msg *reply)
 {
@@ -156,6 +203,7 @@ on_status_readiness(struct action *a, const struct msg *reply)
 		.managed_processes = mine.processes,
 		.session_ttl_sec = a->langbot->house->config->idle_ttl_sec,
 		.limits = *langbot_limits(a->langbot),
+		.capacity = capacity(a),
 	};
 
 	if (reply->failed) {

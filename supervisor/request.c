@@ -59,6 +59,23 @@ requests_count(const struct requests *all, enum msg_type t)
 	return n;
 }
 
+bool
+request_is_use(const struct request *r)
+{
+	return r->type != MSG_FILE_USAGE;
+}
+
+bool
+requests_use(const struct requests *all)
+{
+	struct request *r;
+
+	TAILQ_FOREACH (r, all, next)
+		if (request_is_use(r))
+			return true;
+	return false;
+}
+
 size_t
 requests_sent(const struct requests *all, enum msg_type t)
 {

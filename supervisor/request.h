@@ -44,6 +44,10 @@ struct request *request_find(const struct requests *, uint64_t conn, uint64_t id
 struct request *request_by_exec(const struct requests *, uint64_t exec);
 size_t          requests_count(const struct requests *, enum msg_type);
 
+/* To count what a session holds is no use of it: the session stays as idle as it is. */
+bool request_is_use(const struct request *);
+bool requests_use(const struct requests *); /* any of them */
+
 /* Of those the ones in a worker's hands. */
 size_t requests_sent(const struct requests *, enum msg_type);
 

@@ -170,6 +170,7 @@ static const struct {
 	[MSG_FILE_READ] = { to_named, true, ID_NATIVE },
 	[MSG_FILE_WRITE] = { to_named, true, ID_NATIVE },
 	[MSG_FILE_CLOSE] = { to_named, true, ID_NATIVE },
+	[MSG_FILE_USAGE] = { to_named, true, 0 }, /* boxd's own */
 	[MSG_BOX_INVALID] = { langbot_deliver, false, ID_NATIVE | ID_RPC },
 	[MSG_BOX_EXEC] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
 	[MSG_BOX_CREATE] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
@@ -180,6 +181,7 @@ static const struct {
 	[MSG_BOX_PROCESS_GET] = { langbot_deliver, false, ID_NATIVE | ID_RPC },
 	[MSG_BOX_PROCESS_STOP] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
 	[MSG_BOX_STATUS] = { langbot_deliver, false, ID_NATIVE | ID_RPC },
+	[MSG_BOX_STORAGE] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
 	[MSG_BOX_PING] = { langbot_deliver, false, ID_NATIVE | ID_RPC },
 	[MSG_BOX_HEALTH] = { langbot_deliver, false, ID_NATIVE | ID_RPC },
 	[MSG_BOX_BACKEND_INFO] = { langbot_deliver, false, ID_NATIVE | ID_RPC },

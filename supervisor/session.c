@@ -77,6 +77,12 @@ session_info(const struct session *s)
 	};
 }
 
+uint64_t
+session_ended_processes(const struct session *s)
+{
+	return s->ended;
+}
+
 bool
 session_has_request(const struct session *s, uint64_t conn, uint64_t id)
 {
@@ -150,7 +156,7 @@ on_exec(struct session *s, const struct msg *m, struct err *e)
 
 /* What the worker does and answers, as it came.  Who waits for it is told if the worker dies. */
 static int
-on_forward(struct session *s, const struct msg *m, struct err *e)
+forward(struct session *s, const struct msg *m, struct err *e)
 {
 	struct request *r;
 
@@ -161,12 +167,27 @@ on_forward(struct session *s, const struct msg *m, struct err *e)
 	r->exec = house_next_id(s->house);
 	int sent = s->state == STATE_READY ? link_send(child_link(s->child), m->type, r->exec, 0, m->body, e)
 					   : msg_encode(&r->held, m->type, r->exec, 0, m->body, e);
-	if (sent == -1) {
+	if (sent == -1)
 		request_drop(&s->pending, r);
+	return sent;
+}
+
+static int
+on_forward(struct session *s, const struct msg *m, struct err *e)
+{
+	if (forward(s, m, e) == -1)
 		return -1;
-	}
 	session_touch(s);
 	return 0;
+}
+
+static int
+on_usage(struct session *s, const struct msg *m, struct err *e)
+{
+	if (requests_count(&s->pending, MSG_FILE_USAGE) >= LIM_USAGE_PENDING)
+		return err_set(
+		    e, E_BUSY, "what session %s holds is being counted %d times already", s->name, LIM_USAGE_PENDING);
+	return forward(s, m, e);
 }
 
 int
@@ -383,6 +404,7 @@ static const struct {
 	[MSG_FILE_READ] = { on_forward, ALIVE, true },
 	[MSG_FILE_WRITE] = { on_forward, ALIVE, true },
 	[MSG_FILE_CLOSE] = { on_forward, ALIVE, true },
+	[MSG_FILE_USAGE] = { on_usage, ALIVE, true },
 };
 
 int

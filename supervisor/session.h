@@ -68,6 +68,9 @@ uint32_t               session_uid_base(const struct session *);
 /* Borrows from the session and the machine. */
 struct msg_session_info session_info(const struct session *);
 
+/* Managed processes that have ended and can still be asked about. */
+uint64_t session_ended_processes(const struct session *);
+
 /* For the registry alone. */
 void session_free(struct session *);
 

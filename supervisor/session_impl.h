@@ -36,8 +36,8 @@ struct session {
 	uint32_t           uid_base;
 	uint64_t           created_ms, last_used_ms;
 	uint64_t           init_pid, build_us, execs, worker_restarts;
-	uint64_t           processes;                     /* managed ones that live, as its worker told last */
-	struct msg_cgroups cgroups;                       /* where its cgroups are */
+	uint64_t           processes, ended; /* managed ones: live, ended but known; as its worker told last */
+	struct msg_cgroups cgroups;          /* where its cgroups are */
 	char              *cgroup_paths[SESSION_CGROUPS]; /* owned; of an adopted one, for the above */
 	enum net_mode      net_mode;                      /* of its sandbox */
 	uint64_t           net_generation;                /* of the rules that its namespace was built by */

@@ -31,7 +31,7 @@ session_touch(struct session *s)
 	s->last_used_ms = epoch_ms();
 	ev_timer_stop(s->house->loop, &s->idle);
 	if (s->state != STATE_READY || s->spare || s->paused || s->spec.persistent || s->spec.idle_sec == 0 ||
-	    s->processes > 0 || !TAILQ_EMPTY(&s->pending))
+	    s->processes > 0 || requests_use(&s->pending))
 		return;
 	ev_timer_set(&s->idle, (double)s->spec.idle_sec, 0.);
 	ev_timer_start(s->house->loop, &s->idle);
@@ -510,8 +510,13 @@ on_output(struct session *s, struct msg *m)
 static void
 on_process_count(struct session *s, struct msg *m)
 {
-	set_processes(s, ((const struct msg_process_count *)m->body)->live);
-	session_touch(s);
+	const struct msg_process_count *count = m->body;
+	bool                            changed = s->processes != count->live;
+
+	s->ended = count->ended;
+	set_processes(s, count->live);
+	if (changed) /* that an old one was forgotten is no use of the session */
+		session_touch(s);
 }
 
 /* The client asked that a timeout end the session: its reply comes after that. */
@@ -581,6 +586,7 @@ static void
 on_forward_reply(struct session *s, struct request *r, struct msg *m)
 {
 	enum msg_type result = msg_def(r->type)->result;
+	bool          use = request_is_use(r);
 	struct err    e = { 0 };
 
 	s->house->starting -= r->type == MSG_PROCESS_START;
@@ -592,7 +598,8 @@ on_forward_reply(struct session *s, struct request *r, struct msg *m)
 		request_fail(&s->pending, r, s->house->gateway, m->failed ? &m->error : &e);
 	else
 		request_reply(&s->pending, r, s->house->gateway, result, m->body);
-	session_touch(s);
+	if (use)
+		session_touch(s);
 }
 
 static void

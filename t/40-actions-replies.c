@@ -204,7 +204,8 @@ test_process(void)
 	"\"mount_path\": \"/workspace\", \"persistent\": true, \"cpus\": 1.0, \"memory_mb\": 512, \"pids_limit\": "  \
 	"128, "                                                                                                      \
 	"\"read_only_rootfs\": true, \"workspace_quota_mb\": 0, \"created_at\": \"2026-11-15T23:42:30.855903Z\", "   \
-	"\"last_used_at\": \"2026-11-15T23:42:30.855903Z\""
+	"\"last_used_at\": \"2026-11-15T23:42:30.855903Z\", \"status\": "
+#define IDLE SESSION "\"idle\""
 
 static void
 test_session(void)
@@ -225,10 +226,14 @@ test_session(void)
 	s.spec.pids_limit = 128;
 	s.created_us = s.last_used_us = AT;
 	act_say("box_create_session", "{\"session_id\": \"mcp-shared\"}");
-	is(act_reply(&s), SUCCESS(SESSION "}"), "a session, without a key for processes");
+	is(act_reply(&s), SUCCESS(IDLE "}"), "a session, without a key for processes");
 	struct msg_box_sessions all = { .sessions = { 1, &s } };
 	act_say("box_get_sessions", "{}");
-	is(act_reply(&all), SUCCESS("{\"sessions\": [" SESSION "}]}"), "a list");
+	is(act_reply(&all), SUCCESS("{\"sessions\": [" IDLE "}]}"), "a list");
+	s.running = true;
+	act_say("box_get_sessions", "{}");
+	is(act_reply(&all), SUCCESS("{\"sessions\": [" SESSION "\"running\"}]}"), "where a command runs");
+	s.running = false;
 	all.sessions.n = 0;
 	act_say("box_get_sessions", "{}");
 	is(act_reply(&all), SUCCESS("{\"sessions\": []}"), "an empty one");
@@ -237,8 +242,8 @@ test_session(void)
 	s.processes.v = p;
 	act_say("box_get_session", "{\"session_id\": \"mcp-shared\"}");
 	is(act_reply(&s),
-	    SUCCESS(SESSION ", \"managed_processes\": {\"default\": " PROCESS_RUNS
-			    "}, \"managed_process\": " PROCESS_RUNS "}"),
+	    SUCCESS(IDLE ", \"managed_processes\": {\"default\": " PROCESS_RUNS "}, \"managed_process\": " PROCESS_RUNS
+			 "}"),
 	    "with its processes");
 	s.processes.v = p + 1;
 	act_say("box_get_session", "{\"session_id\": \"mcp-shared\"}");
@@ -292,14 +297,48 @@ test_status(void)
 	s.readiness.available = true;
 	s.active_sessions = 2;
 	s.session_ttl_sec = 300;
+	s.capacity = (struct msg_box_capacity){ .limit = 64, .used = 2, .remaining = 62 };
 	act_say("box_status", "{}");
 	is(act_reply(&s),
 	    SUCCESS("{\"backend\": {\"name\": \"docker\", \"available\": true}, \"active_sessions\": 2, "
 		    "\"managed_processes\": 0, "
 		    "\"session_ttl_sec\": 300, \"limits\": {\"max_sessions\": 64, \"max_managed_processes\": 64, "
 		    "\"max_completed_processes\": 256, \"max_admission_records\": 100000, \"max_rpc_file_bytes\": "
-		    "20971520}}"),
+		    "20971520}, \"capacity\": {\"limit\": 64, \"used\": 2, \"remaining\": 62}}"),
 	    "status");
+}
+
+static void
+test_storage(void)
+{
+	struct msg_box_directory v[] = {
+		{ "workspace", "/w/tenants/ws-1", "", false, { true, false, 20, 3, 0 } },
+		{ "mcp", "/w/tenants/ws-1/.mcp", "workspace", false, { .errors = 1 } },
+		{ "session_temp", "/tmp (2 sandbox sessions)", "", true, { true, true, 11455012864, 422732, 1 } },
+		{ "managed_process_workspaces", "/workspace (1 managed-process sessions)", "session_workspaces", true,
+		    { true, false, 16384, 2, 1 } },
+	};
+	struct msg_box_storage_result r = { 11455012884, { 4, v }, 2, 1 };
+
+	act_say("box_get_storage_analysis", "{}");
+	is(act_reply(&r),
+	    SUCCESS("{\"size_bytes\": 11455012884, \"directories\": ["
+		    "{\"key\": \"workspace\", \"path\": \"/w/tenants/ws-1\", \"kind\": \"root\", \"exists\": true, "
+		    "\"size_bytes\": 20, \"file_count\": 3, \"error_count\": 0, \"scope\": \"runtime_host\"}, "
+		    "{\"key\": \"mcp\", \"path\": \"/w/tenants/ws-1/.mcp\", \"kind\": \"detail\", \"exists\": false, "
+		    "\"size_bytes\": 0, \"file_count\": 0, \"error_count\": 1, \"parent_key\": \"workspace\", "
+		    "\"scope\": \"runtime_host\"}, "
+		    "{\"key\": \"session_temp\", \"path\": \"/tmp (2 sandbox sessions)\", \"kind\": \"root\", "
+		    "\"exists\": true, \"size_bytes\": 11455012864, \"file_count\": 422732, \"error_count\": 1, "
+		    "\"scope\": \"sandbox_sessions\"}, "
+		    "{\"key\": \"managed_process_workspaces\", \"path\": \"/workspace (1 managed-process sessions)\", "
+		    "\"kind\": \"detail\", \"parent_key\": \"session_workspaces\", \"exists\": true, \"size_bytes\": "
+		    "16384, \"file_count\": 2, \"error_count\": 1, \"scope\": \"sandbox_sessions\"}], "
+		    "\"active_sessions\": 2, \"managed_processes\": 1}"),
+	    "what a workspace occupies, each part with its order of keys");
+	r.directories.n = 0;
+	act_say("box_get_storage_analysis", "{}");
+	like(act_reply(&r), "\"directories\": \\[\\], \"active", "nothing");
 }
 
 static void
@@ -444,6 +483,7 @@ main(void)
 	test_session();
 	test_readiness();
 	test_status();
+	test_storage();
 	test_receipts();
 	test_skills();
 	test_skill_files();

@@ -105,6 +105,7 @@ test_sessions(void)
 	is(get->session_id, "a-b", "a NUL is one of the characters that become a dash");
 	act_asks("box_get_sessions", "{\"x\": 1}", MSG_BOX_LIST);
 	act_asks("box_status", "{}", MSG_BOX_STATUS);
+	act_asks("box_get_storage_analysis", "{}", MSG_BOX_STORAGE);
 	const struct msg_box_delete *del = act_asks("box_delete_session", "{\"session_id\": \"d\"}", MSG_BOX_DELETE);
 	is(del->session_id, "d", "its session");
 

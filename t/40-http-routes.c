@@ -37,10 +37,13 @@ static void
 health(void)
 {
 	struct client                c = web_open();
-	struct msg_box_health_result r = {
-		.sessions = 3, .managed_processes = 2, .starting = 1, .closing = 4, .running = 5
-	};
-	struct msg m;
+	struct msg_box_health_result r = { .sessions = 3,
+		.managed_processes = 2,
+		.completed_processes = 6,
+		.starting = 1,
+		.closing = 4,
+		.running = 5 };
+	struct msg                   m;
 
 	web_say(&c, "GET /healthz HTTP/1.1\r\n" HOST "\r\n");
 	sup_until(MSG_HTTP_HEALTH, &m);
@@ -54,7 +57,8 @@ health(void)
 	like(heard,
 	    "\r\n\r\n\\{\"live\":true,\"resources\":\\{\"event_loop\":\\{\\},\"blocking_executor\":\\{\\},\"sessions\":"
 	    "3,"
-	    "\"managed_processes\":2,\"creating_session_tasks\":1,\"closing_session_tasks\":4,\"background_tasks\":5"
+	    "\"managed_processes\":2,\"completed_processes\":6,\"creating_session_tasks\":1,\"closing_session_tasks\":"
+	    "4,\"background_tasks\":5"
 	    "\\}\\}$",
 	    "with the keys of the reference");
 	client_close(&c);

@@ -16,7 +16,8 @@ denied "$(revoke ws-1 1)" "Sandbox admission enforcement is not enabled" "and no
 strict '"max_grant_ttl_sec": 300, "max_timeout_sec": 5, "memory_mb": 64, "readiness_cache_sec": 3600' >/dev/null
 denied "$(run ws-1 1 s 'echo hi')" "Sandbox admission grant is missing" "no grant: no command"
 denied "$(lb list ws-1 1)" "Sandbox admission grant is missing" "and no list"
-is "$(lb status ws-1 1 | field active_sessions)" 0 "but status needs none"
+denied "$(lb status ws-1 1)" "Sandbox admission grant is missing" "nor status"
+is "$(lb storage ws-1 1 | field active_sessions)" 0 "but what is occupied is told without one"
 
 # ---- a grant ----
 ask="$(grant ws-1 1 3 200)"
@@ -28,6 +29,8 @@ out=$(work ws-1 1 mine 'pwd; echo here >f')
 is "$(printf '%s\n' "$out" | field session_id) $(printf '%s\n' "$out" | field stdout)" 'global /workspace\n' "a command runs, in the one session"
 is "$(listed ws-1 1)" "global " "whatever it was called"
 is "$(cat "$D"/w/tenants/ws-9d14934957e7ea8dcfa33291/f)" here "in the workspace's own directory"
+capacity() { lb status "$1" "$2" | sed -n '/"capacity": {/,/}/p' | tr -dc 'a-z0-9:,'; }
+is "$(capacity ws-1 1)" "capacity:limit:1,used:1,remaining:0" "status tells that it has what is granted"
 one=$(lb list ws-1 1)
 is "$(printf '%s\n' "$one" | field persistent) $(printf '%s\n' "$one" | field network) $(printf '%s\n' "$one" | field memory_mb)" \
 	"true off 64" "persistent, offline, with the policy's limits"

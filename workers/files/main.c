@@ -30,6 +30,7 @@
 #include "fd.h"
 #include "handles.h"
 #include "list.h"
+#include "measure.h"
 #include "remove.h"
 #include "stdfds.h"
 
@@ -175,6 +176,21 @@ on_close(struct house *h, const struct msg *m, struct err *e)
 	return done(m, handles_end(h->handles, m->body, e), e);
 }
 
+static int
+on_usage(struct house *h, const struct msg *m, struct err *e)
+{
+	struct msg_amount  v[MEASURED];
+	struct msg_amounts all;
+
+	(void)h;
+	msg_defaults(MSG_AMOUNTS, &all);
+	if (measure(v, e) == -1)
+		return -1;
+	all.amounts.n = MEASURED;
+	all.amounts.v = v;
+	return answer(MSG_AMOUNTS, m->id, &all, e);
+}
+
 static int (*const on[MSG__COUNT])(struct house *, const struct msg *, struct err *) = {
 	[MSG_FILE_STAT] = on_stat,
 	[MSG_FILE_LIST] = on_list,
@@ -185,6 +201,7 @@ static int (*const on[MSG__COUNT])(struct house *, const struct msg *, struct er
 	[MSG_FILE_READ] = on_read,
 	[MSG_FILE_WRITE] = on_write,
 	[MSG_FILE_CLOSE] = on_close,
+	[MSG_FILE_USAGE] = on_usage,
 };
 
 static void

@@ -83,7 +83,7 @@ enum outcome read_skill_preview(struct job *), read_skill_install(struct job *);
 
 typedef void shape_fn(struct buf *, const struct asked *, const void *result);
 
-shape_fn shape_result, shape_session, shape_sessions, shape_process, shape_status;
+shape_fn shape_result, shape_session, shape_sessions, shape_process, shape_status, shape_storage;
 shape_fn shape_backend, shape_health, shape_marker, shape_grant;
 shape_fn shape_skills, shape_skill_found, shape_skill, shape_skill_itself, shape_skill_entries, shape_skill_file,
     shape_skill_written, shape_skill_previews;

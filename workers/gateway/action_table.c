@@ -14,6 +14,7 @@ static const struct action table[] = {
 	{ "box_revoke_sandbox_admission_grant", true,  MSG_BOX_REVOKE_GRANT, read_revoke, NULL },
 	{ "box_shutdown",                       true,  MSG_BOX_SHUTDOWN, NULL, NULL },
 	{ "box_status",                         false, MSG_BOX_STATUS, NULL, shape_status },
+	{ "box_get_storage_analysis",           false, MSG_BOX_STORAGE, NULL, shape_storage },
 	{ "box_exec",                           false, MSG_BOX_EXEC, read_exec, shape_result },
 	{ "box_create_session",                 false, MSG_BOX_CREATE, read_create, shape_session },
 	{ "box_get_session",                    false, MSG_BOX_GET, read_get, shape_session },

@@ -135,6 +135,7 @@ http_answer_health(struct buf *b, const struct msg_box_health_result *r, bool he
 		put_key_empty(g, "blocking_executor");
 		put_key_u64(g, "sessions", r->sessions);
 		put_key_u64(g, "managed_processes", r->managed_processes);
+		put_key_u64(g, "completed_processes", r->completed_processes);
 		put_key_u64(g, "creating_session_tasks", r->starting);
 		put_key_u64(g, "closing_session_tasks", r->closing);
 		put_key_u64(g, "background_tasks", r->running);

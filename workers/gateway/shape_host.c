@@ -91,6 +91,54 @@ shape_status(struct buf *b, const struct asked *asked, const void *result)
 	json_key_u64(b, "max_admission_records", r->limits.max_admission_records);
 	json_key_u64(b, "max_rpc_file_bytes", r->limits.max_rpc_file_bytes);
 	json_close(b, '}');
+	json_key(b, "capacity");
+	json_open(b, '{');
+	json_key_u64(b, "limit", r->capacity.limit);
+	json_key_u64(b, "used", r->capacity.used);
+	json_key_u64(b, "remaining", r->capacity.remaining);
+	json_close(b, '}');
+	json_close(b, '}');
+}
+
+/* Both parts have their own order of keys, as upstream has it. */
+static void
+put_directory(struct buf *b, const struct msg_box_directory *d)
+{
+	bool detail = *d->parent_key != '\0';
+
+	json_open(b, '{');
+	json_key_str(b, "key", d->key);
+	json_key_str(b, "path", d->path);
+	json_key_str(b, "kind", detail ? "detail" : "root");
+	if (detail && d->inside)
+		json_key_str(b, "parent_key", d->parent_key);
+	json_key_bool(b, "exists", d->amount.exists);
+	json_key_u64(b, "size_bytes", d->amount.size_bytes);
+	json_key_u64(b, "file_count", d->amount.files);
+	json_key_u64(b, "error_count", d->amount.errors);
+	if (detail && !d->inside)
+		json_key_str(b, "parent_key", d->parent_key);
+	json_key_str(b, "scope", d->inside ? "sandbox_sessions" : "runtime_host");
+	json_close(b, '}');
+}
+
+void
+shape_storage(struct buf *b, const struct asked *asked, const void *result)
+{
+	const struct msg_box_storage_result *r = result;
+
+	(void)asked;
+	json_open(b, '{');
+	json_key_u64(b, "size_bytes", r->size_bytes);
+	json_key(b, "directories");
+	json_open(b, '[');
+	for (size_t i = 0; i < r->directories.n; i++) {
+		json_item(b);
+		put_directory(b, &r->directories.v[i]);
+	}
+	json_close(b, ']');
+	json_key_u64(b, "active_sessions", r->active_sessions);
+	json_key_u64(b, "managed_processes", r->managed_processes);
 	json_close(b, '}');
 }
 

@@ -25,6 +25,8 @@ processes_of(struct worker *w, struct err *e)
 		return NULL;
 	}
 	TAILQ_INIT(&w->processes->all);
+	w->processes
+	    ->told_live = UINT64_MAX; /* a worker that takes over tells what it found, even if that is nothing */
 	w->processes->next_id = OUR_IDS + (uint64_t)(ev_time() * 1e6);
 	return w->processes;
 }

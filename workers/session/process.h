@@ -117,8 +117,8 @@ struct processes {
 	LIST_HEAD(, reader) readers; /* owned; while adopting */
 	uint64_t next_id; /* of commands and questions: far above the supervisor's and never one of the worker before */
 	size_t   n;
-	size_t   adopting; /* looks under way */
-	uint64_t told;     /* to the supervisor: how many live */
+	size_t   adopting;              /* looks under way */
+	uint64_t told_live, told_ended; /* what the supervisor was told last */
 };
 
 /* ---- process.c ---- */

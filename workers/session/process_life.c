@@ -23,17 +23,30 @@ set_error(struct process *p, const char *text)
 	p->error = *text != '\0' ? strdup(text) : NULL;
 }
 
+static size_t
+processes_ended(const struct worker *w)
+{
+	const struct process *p;
+	size_t                n = 0;
+
+	TAILQ_FOREACH (p, &w->processes->all, next)
+		n += !process_is_live(p) && !p->forgotten;
+	return n;
+}
+
 /* The supervisor counts those that live: a session with one is not idle. */
 void
 process_tell_count(struct worker *w)
 {
-	struct msg_process_count count = { .live = processes_live(w) };
+	struct msg_process_count count = { .live = processes_live(w), .ended = processes_ended(w) };
+	struct processes        *all = w->processes;
 	struct err               ignored;
 
 	pulse_update(w);
-	if (w->processes->told == count.live)
+	if (all->told_live == count.live && all->told_ended == count.ended)
 		return;
-	w->processes->told = count.live;
+	all->told_live = count.live;
+	all->told_ended = count.ended;
 	link_send(w->up, MSG_PROCESS_COUNT, 0, 0, &count, &ignored);
 }
 
@@ -158,26 +171,26 @@ start_heir(struct process *p)
 void
 process_forget(struct process *p)
 {
+	struct worker *w = p->worker;
+
 	p->forgotten = true;
-	ev_timer_stop(p->worker->loop, &p->timer);
+	ev_timer_stop(w->loop, &p->timer);
 	process_end_reader(p);
 	if (p->attach != 0)
 		set_timer(p, LIM_LINGER_SEC);
-	process_settle(p);
+	process_settle(p); /* may free it */
+	process_tell_count(w);
 }
 
 /* Stopped on request. */
 static void
 gone(struct process *p)
 {
-	struct worker *w = p->worker;
-
 	if (process_is_live(p))
 		p->state = PROCESS_EXITED;
 	flush_waits(p);
 	start_heir(p);
 	process_forget(p);
-	process_tell_count(w);
 }
 
 /* Ended for good, by itself: known for a while. */

@@ -145,6 +145,7 @@ static const struct {
 	[MSG_FILE_READ] = { files_request, IN(READY), false },
 	[MSG_FILE_WRITE] = { files_request, IN(READY), false },
 	[MSG_FILE_CLOSE] = { files_request, IN(READY), false },
+	[MSG_FILE_USAGE] = { files_request, IN(READY), false },
 	[MSG_PROCESS_START] = { processes_start, IN(READY), false },
 	[MSG_PROCESS_GET] = { processes_get, IN(READY), false },
 	[MSG_PROCESS_LIST] = { processes_list, IN(READY), false },

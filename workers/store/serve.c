@@ -202,6 +202,22 @@ on_workspace(const struct job *j, struct err *e)
 }
 
 static int
+on_usage(const struct job *j, struct err *e)
+{
+	const struct msg_store_usage *m = j->m->body;
+	struct msg_amount             v[WORKSPACE_AMOUNTS];
+	struct msg_amounts            all;
+	char                          path[LIM_PATH + 1];
+
+	msg_defaults(MSG_AMOUNTS, &all);
+	all.path = path;
+	all.amounts.v = v;
+	if (workspace_measure(j->store, m->ns, path, v, &all.amounts.n, e) == -1)
+		return -1;
+	return answer(j, &all, e);
+}
+
+static int
 on_probe(const struct job *j, struct err *e)
 {
 	struct msg_store_disk disk;
@@ -234,6 +250,7 @@ static const struct {
 	[MSG_SKILL_INSTALL] = { on_install, AS_INVALID, true, false },
 	[MSG_BOX_VERIFY_WORKSPACE] = { on_verify, AS_IT_IS, false, false },
 	[MSG_STORE_WORKSPACE] = { on_workspace, AS_IT_IS, false, false },
+	[MSG_STORE_USAGE] = { on_usage, AS_IT_IS, false, false },
 	/* while the disk is full for a moment, nobody else shall find it so */
 	[MSG_STORE_PROBE] = { on_probe, AS_IT_IS, false, true },
 };
@@ -253,7 +270,7 @@ serve_lane(const struct msg *m)
 {
 	if (m->envelope != ENV_REQUEST || on[m->type].fn == NULL)
 		return NULL;
-	return on[m->type].scoped ? namespace_of(m) : "";
+	return namespace_of(m);
 }
 
 bool

@@ -12,6 +12,7 @@
 #include "path.h"
 #include "text.h"
 #include "tree.h"
+#include "usage.h"
 
 #define MARKER ".langbot-box-volume-probe-"
 
@@ -101,6 +102,72 @@ workspace_verify(const struct store *st, const char *given, struct msg_box_marke
 	crypto_hash_sha256(hash, bytes, n);
 	sodium_bin2hex(sha256, 65, hash, sizeof(hash));
 	*out = (struct msg_box_marker){ .sha256 = sha256, .size_bytes = n };
+	return 0;
+}
+
+/* ---- measure ----------------------------------------------------------------------------- */
+
+static const char *const details[WORKSPACE_AMOUNTS] = { ".mcp", "inbox", "outbox", NULL };
+
+static void
+add_amount(struct msg_amount *to, const struct msg_amount *part)
+{
+	to->cut |= part->cut;
+	to->size_bytes += part->size_bytes;
+	to->files += part->files;
+	to->errors += part->errors;
+}
+
+static struct msg_amount
+amount_of(struct usage *u, int dir, const char *name, const char *const *skip)
+{
+	struct usage_tally t;
+
+	usage_count(u, dir, name, skip, &t);
+	return (struct msg_amount){ t.exists, t.cut, t.bytes, t.files, t.errors };
+}
+
+/* Each file is looked at once: the details first, then what is beside them. */
+static void
+measure(struct usage *u, int tenants, const char *ns, struct msg_amount v[WORKSPACE_AMOUNTS])
+{
+	AUTO_FD int dir = openat(tenants, ns, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	for (int i = 0; dir != -1 && details[i] != NULL; i++)
+		v[i + 1] = amount_of(u, dir, details[i], NULL);
+	v[0] = amount_of(u, tenants, ns, details);
+	for (int i = 1; i < WORKSPACE_AMOUNTS; i++)
+		add_amount(&v[0], &v[i]);
+}
+
+int
+workspace_measure(const struct store *st, const char *ns, char path[LIM_PATH + 1],
+    struct msg_amount v[WORKSPACE_AMOUNTS], size_t *n, struct err *e)
+{
+	struct usage u;
+	struct err   unusable;
+
+	*n = 0;
+	path[0] = '\0';
+	memset(v, 0, WORKSPACE_AMOUNTS * sizeof(*v));
+	if (check_workspace(st, &unusable) == -1)
+		return 0;
+	if (strchr(ns, '/') != NULL || strcmp(ns, ".") == 0 || strcmp(ns, "..") == 0 ||
+	    snprintf(path, LIM_PATH + 1, "%s/tenants/%s", st->paths.default_workspace, ns) > LIM_PATH)
+		return err_set(e, E_INVALID, "'%s' is no name of a workspace", ns);
+	AUTO_FD int tenants = tree_open_dir_by_link(st->workspace, "tenants");
+	if (tenants == -1 && (errno == EXDEV || errno == ELOOP))
+		return err_set(e, E_ADMISSION, "Managed sandbox tenant directory escapes the configured workspace");
+	*n = WORKSPACE_AMOUNTS;
+	if (tenants == -1) {
+		for (int i = 0; errno != ENOENT && errno != ENOTDIR && i < WORKSPACE_AMOUNTS; i++)
+			v[i].errors = 1;
+		return 0;
+	}
+	if (usage_open(&u, USAGE_APPARENT, LIM_USAGE_ENTRIES, LIM_USAGE_MS, e) == -1)
+		return -1;
+	measure(&u, tenants, ns, v);
+	usage_close(&u);
 	return 0;
 }
 

@@ -1,0 +1,11 @@
+/* What the places hold where a sandbox's commands write. */
+#ifndef FILES_MEASURE_H
+#define FILES_MEASURE_H
+
+#include "msg.h"
+
+enum { MEASURED = 3 }; /* /workspace, /root/.cache, /tmp */
+
+int measure(struct msg_amount out[MEASURED], struct err *);
+
+#endif
