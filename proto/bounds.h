@@ -58,7 +58,8 @@
 	5000 /* 65536 uids each still fit 32 bits, and three descriptors each 20000; three more with a network */
 #define LIM_EXECS 1024       /* running commands of one session */
 #define LIM_SLOTS (1 << 20)  /* numbers of a session's cgroups for commands; background processes keep theirs */
-#define LIM_MOUNTS 64        /* extra_mounts; LangBot mounts one per skill */
+#define LIM_MOUNTS 256       /* extra_mounts; LangBot mounts one per skill */
+#define LIM_BOX_MOUNTS (LIM_MOUNTS + 1) /* of a request of LangBot's, so that what is too much is refused in its words */
 #define LIM_PATH_RULES 1024  /* for host paths: a full mounts.allow, a full mounts.block, and our own */
 #define LIM_TENANT_ROOTS 128 /* directories that hold workspaces, of earlier configurations too */
 #define LIM_ALL_RULES (LIM_PATH_RULES + 2 * LIM_TENANT_ROOTS + LIM_MOUNT_ROOTS + 8) /* all that one worker gets */
@@ -206,7 +207,7 @@
 
 /* State files */
 #define LIM_STATE \
-	(MIB + LIM_MOUNTS * (LIM_PATH + 256UL)) /* of a session: mounts of three long paths each, and 64 roots */
+	(MIB + LIM_MOUNTS * (3UL * LIM_PATH + 256)) /* of a session: mounts of three long paths each, and as many roots */
 
 /* Life of processes */
 #define LIM_BUILD_SEC 20.0   /* until a sandbox is ready; thousands of times the usual */

@@ -39,8 +39,7 @@ struct admission {
 	char                  config_error[LIM_TEXT + 1];
 	uint64_t              next_us; /* when the next grant expires */
 	ev_periodic           expiry;  /* runs while there is a grant; by the wall clock, as grants are */
-	struct admitted       admitted;
-	LIST_HEAD(, waiting) waiting; /* owned */
+	LIST_HEAD(, waiting) waiting;  /* owned */
 };
 
 static uint64_t
@@ -303,15 +302,12 @@ admission_check_process(struct admission *a, const struct msg_context *c, size_t
 }
 
 int
-admission_normalise(struct admission *a, const struct msg_context *c, struct msg_box_spec *s, const char *host_path,
-    const char *skill_root, struct msg_mount *mount, struct err *e)
+admission_normalise(struct admission *a, const struct msg_context *c, struct msg_box_spec *s,
+    const struct admitted *found, struct err *e)
 {
 	if (!a->enforced)
 		return 0;
-	if (admission_check(a, c, e) == -1)
-		return -1;
-	a->admitted.mount = mount;
-	return admission_force(&a->policy, s, host_path, skill_root, &a->admitted, e);
+	return admission_check(a, c, e) == -1 ? -1 : admission_force(&a->policy, s, found, e);
 }
 
 /* ---- answers that wait ---- */

@@ -31,12 +31,11 @@ uint64_t admission_max_sessions(struct admission *, const struct msg_context *);
 int admission_check_session(struct admission *, const struct msg_context *, size_t have, bool is_new, struct err *);
 int admission_check_process(struct admission *, const struct msg_context *, size_t have, struct err *);
 
-/*
- * What an admitted spec becomes: refused, or all that is the runtime's to say is said.  host_path is the canonical
- * directory of the workspace, which the store has made; skill is the package to mount read-only, or empty.
- */
-int admission_normalise(struct admission *, const struct msg_context *, struct msg_box_spec *, const char *host_path,
-    const char *skill_root, struct msg_mount *mount, struct err *);
+struct admitted;
+
+/* What an admitted spec becomes: refused, or all that is the runtime's to say is said.  See admission_spec.h. */
+int admission_normalise(
+    struct admission *, const struct msg_context *, struct msg_box_spec *, const struct admitted *, struct err *);
 
 /* BOX_UPSERT_GRANT and BOX_REVOKE_GRANT: answered when sessions that must go are gone. */
 int admission_upsert(struct house *, const struct msg *, struct err *);

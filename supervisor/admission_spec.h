@@ -7,13 +7,16 @@
 #define ADMISSION_SESSION "global"                        /* the only session of a workspace */
 #define ADMISSION_IMAGE "rockchin/langbot-sandbox:latest" /* LangBot's own default */
 
-/* What the spec borrows when a skill is mounted. */
+/* What the store has found for a spec, and room for what the spec becomes.  All of it is lent by the caller. */
 struct admitted {
-	char              skill_path[LIM_PATH + 1];
-	struct msg_mount *mount; /* the caller's, one */
+	const char                    *host_path;  /* the workspace's own directory */
+	const char                    *skill_root; /* the package of skill_name, or empty */
+	const struct msg_store_source *sources;    /* of its extra_mounts, in their order */
+	const struct strs             *roots;      /* allowed_mount_roots, resolved */
+	struct msg_mount              *mounts;     /* one more than it asks for */
+	char                          *skill_path; /* LIM_PATH + 1 bytes; only for one with a skill_name */
 };
 
-int admission_force(const struct msg_box_policy *, struct msg_box_spec *, const char *host_path, const char *skill_root,
-    struct admitted *, struct err *);
+int admission_force(const struct msg_box_policy *, struct msg_box_spec *, const struct admitted *, struct err *);
 
 #endif

@@ -33,16 +33,19 @@ struct call {
 
 /* What a create or an exec gathers on its way to a session. */
 struct making {
-	struct msg_box_spec   spec;       /* borrows from the request */
-	struct msg_spec       native;     /* the same, in boxd's words */
-	struct msg_mount      skill;      /* of an admitted one */
-	char                 *workspace;  /* owned; of an admitted one */
-	char                 *skill_root; /* owned */
-	step_fn              *then;       /* when the session stands: the answer to CREATE */
-	bool                  host_made;  /* the store has seen to host_path */
-	bool                  again;      /* the sandbox was dead, this is the second try */
-	struct msg_box_result result;     /* kept while a session goes; borrows from the next */
-	struct kept           result_kept;
+	struct msg_box_spec spec;       /* borrows from the request */
+	struct msg_spec     native;     /* the same, in boxd's words */
+	char               *workspace;  /* owned; of an admitted one, as are the next five */
+	char               *skill_root; /* owned */
+	char               *skill_path; /* owned */
+	struct msg_mount   *mounts; /* owned; what spec has instead of those asked for; its strings are the others' */
+	struct msg_store_sources_found sources; /* of them; borrows from the next */
+	struct kept                    sources_kept;
+	step_fn                       *then;      /* when the session stands: the answer to CREATE */
+	bool                           host_made; /* the store has seen to host_path */
+	bool                           again;     /* the sandbox was dead, this is the second try */
+	struct msg_box_result          result;    /* kept while a session goes; borrows from the next */
+	struct kept                    result_kept;
 };
 
 struct action {

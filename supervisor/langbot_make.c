@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "admission_spec.h"
 #include "langbot_impl.h"
 #include "log.h"
 #include "machine.h"
@@ -30,6 +31,9 @@ making_free(struct making *m)
 {
 	free(m->workspace);
 	free(m->skill_root);
+	free(m->skill_path);
+	free(m->mounts);
+	kept_clear(&m->sources_kept);
 	kept_clear(&m->result_kept);
 	free(m);
 }
@@ -190,6 +194,11 @@ use_spec(struct action *a)
 	struct langbot *l = a->langbot;
 	struct err      e = { 0 };
 
+	if (m->spec.extra_mounts.n > LIM_MOUNTS) {
+		fail(a, E_INVALID, "extra_mounts: there are more than the 256 that a session may have");
+		return;
+	}
+	_Static_assert(LIM_MOUNTS == 256, "the text says so");
 	spec_from_box(&m->native, &m->spec);
 	if (tenancy_physical(&a->context, m->spec.session_id, a->name, &e) == -1 ||
 	    policy_fill_spec(&m->native, l->house->config, &e) == -1 || spec_check_roots(l, &m->native, &e) == -1)
@@ -201,11 +210,20 @@ use_spec(struct action *a)
 static void
 normalise(struct action *a)
 {
-	struct making *m = a->making;
-	struct err     e;
+	struct making  *m = a->making;
+	struct admitted found = {
+		.host_path = m->workspace,
+		.skill_root = m->skill_root != NULL ? m->skill_root : "",
+		.sources = m->sources.sources.v,
+		.roots = &langbot_paths(a->langbot)->allowed_mount_roots,
+	};
+	struct err e;
 
-	if (admission_normalise(a->langbot->house->admission, &a->context, &m->spec, m->workspace,
-		m->skill_root != NULL ? m->skill_root : "", &m->skill, &e) == -1)
+	found.mounts = m->mounts = calloc(m->spec.extra_mounts.n + 1, sizeof(*m->mounts));
+	found.skill_path = m->skill_path = *m->spec.skill_name != '\0' ? malloc(LIM_PATH + 1) : NULL;
+	if (m->mounts == NULL || (*m->spec.skill_name != '\0' && m->skill_path == NULL))
+		fail(a, E_SYS, "no memory for mounts");
+	else if (admission_normalise(a->langbot->house->admission, &a->context, &m->spec, &found, &e) == -1)
 		action_fail(a, &e);
 	else
 		use_spec(a);
@@ -225,20 +243,11 @@ on_skill(struct action *a, const struct msg *reply)
 }
 
 static void
-on_workspace(struct action *a, const struct msg *reply)
+find_skill(struct action *a)
 {
 	struct msg_skill_get get;
 	char                 ns[NAMESPACE_LEN + 1];
 
-	if (reply->failed) {
-		action_fail(a, &reply->error);
-		return;
-	}
-	if ((a->making->workspace = strdup(((const struct msg_store_path *)reply->body)->path)) == NULL) {
-		fail(a, E_SYS, "no memory");
-		return;
-	}
-	a->making->host_made = true;
 	if (*a->making->spec.skill_name == '\0') {
 		normalise(a);
 		return;
@@ -249,6 +258,57 @@ on_workspace(struct action *a, const struct msg *reply)
 	get.ns = ns;
 	get.name = a->making->spec.skill_name;
 	action_ask_store(a, MSG_SKILL_GET, &get, on_skill);
+}
+
+static void
+on_sources(struct action *a, const struct msg *reply)
+{
+	struct making *m = a->making;
+	struct err     e = reply->error;
+
+	if (!reply->failed) {
+		m->sources = *(const struct msg_store_sources_found *)reply->body;
+		if (m->sources.sources.n != m->spec.extra_mounts.n)
+			err_set(&e, E_CRASH, "box-store found %zu of %zu mounts", m->sources.sources.n,
+			    m->spec.extra_mounts.n);
+		else if (kept_set(&m->sources_kept, MSG_STORE_SOURCES_FOUND, &m->sources, &e) == 0) {
+			find_skill(a);
+			return;
+		}
+	}
+	action_fail(a, &e);
+}
+
+/* Where the mounts' sources really are; too many of them are refused without a look. */
+static void
+find_sources(struct action *a)
+{
+	const struct msg_box_spec *s = &a->making->spec;
+	struct msg_store_sources   sources = { .mounts = { s->extra_mounts.n, s->extra_mounts.v } };
+	char                       ns[NAMESPACE_LEN + 1];
+
+	if (s->extra_mounts.n == 0 || s->extra_mounts.n > LIM_MOUNTS) {
+		find_skill(a);
+		return;
+	}
+	tenancy_namespace(&a->context, ns);
+	sources.ns = ns;
+	action_ask_store(a, MSG_STORE_SOURCES, &sources, on_sources);
+}
+
+static void
+on_workspace(struct action *a, const struct msg *reply)
+{
+	if (reply->failed) {
+		action_fail(a, &reply->error);
+		return;
+	}
+	if ((a->making->workspace = strdup(((const struct msg_store_path *)reply->body)->path)) == NULL) {
+		fail(a, E_SYS, "no memory");
+		return;
+	}
+	a->making->host_made = true;
+	find_sources(a);
 }
 
 /* What an admitted session works in is the runtime's to say. */

@@ -130,7 +130,7 @@ judge_trial(const struct findings *f, bool passed[CHECK__COUNT])
 	passed[CHECK_MOUNTS] = f->mount;
 	passed[CHECK_NETWORK] = f->network;
 	passed[CHECK_WORKSPACE_BYTES] = f->bytes;
-	passed[CHECK_SKILLS] = f->skills;
+	passed[CHECK_READ_ONLY_MOUNTS] = passed[CHECK_SKILLS] = f->skills;
 	passed[CHECK_EPHEMERAL] = f->ephemeral;
 	passed[CHECK_INODES] = f->inodes;
 }
@@ -141,7 +141,8 @@ force_unsafe(const struct readiness *r, bool passed[CHECK__COUNT])
 {
 	if (!r->unsafe || !passed[CHECK_REQUIRED_BACKEND])
 		return;
-	passed[CHECK_WORKSPACE_BYTES] = passed[CHECK_SKILLS] = passed[CHECK_EPHEMERAL] = passed[CHECK_INODES] = true;
+	passed[CHECK_WORKSPACE_BYTES] = passed[CHECK_EPHEMERAL] = passed[CHECK_INODES] = true;
+	passed[CHECK_READ_ONLY_MOUNTS] = passed[CHECK_SKILLS] = true;
 }
 
 static void
@@ -287,6 +288,7 @@ readiness_forget(struct house *h)
 	h->readiness->again = h->readiness->trial != NULL;
 }
 
+/* One check has two names; the new one is told. */
 int
 readiness_refusal(const struct msg_readiness *r, struct err *e)
 {
@@ -296,7 +298,7 @@ readiness_refusal(const struct msg_readiness *r, struct err *e)
 	if (r->ready)
 		return 0;
 	for (size_t i = 0; i < r->checks.n && n < sizeof(failed); i++)
-		if (!r->checks.v[i].passed)
+		if (!r->checks.v[i].passed && strcmp(r->checks.v[i].name, check_names[CHECK_SKILLS]) != 0)
 			n += (size_t)snprintf(
 			    failed + n, sizeof(failed) - n, "%s%s", n > 0 ? ", " : "", r->checks.v[i].name);
 	return err_set(e, E_READINESS, "Managed sandbox isolation is not ready (failed checks: %s)",

@@ -225,7 +225,7 @@ on_skills(void *arg, const struct msg *reply)
 
 		snprintf(text, sizeof(text), "%.700s (boxctl pool create %.200s --size 512M)", why,
 		    langbot_paths(t->house->langbot)->skills_root);
-		add_why(t, "hard_skill_storage_quota", text);
+		add_why(t, "hard_read_only_mount_quota", text);
 	}
 	t->answered = true;
 	if (!t->asking)

@@ -216,15 +216,26 @@ remembers(void)
 
 static const char host[] = "/srv/w/tenants/ws-1";
 
+static const char             *root_names[] = { "/srv/skills", "/srv/more" };
+static struct strs             roots = { 2, root_names };
+static struct msg_store_source sources[LIM_BOX_MOUNTS];
+
 static const char *
 force(struct msg_box_spec *s, const char *skill_root)
 {
 	static struct err       e;
-	static struct admitted  a;
-	static struct msg_mount mount;
+	static struct msg_mount mounts[LIM_BOX_MOUNTS + 1];
+	static char             skill_path[LIM_PATH + 1];
+	struct admitted         a = {
+			.host_path = host,
+			.skill_root = skill_root,
+			.sources = sources,
+			.roots = &roots,
+			.mounts = mounts,
+			.skill_path = skill_path,
+	};
 
-	a.mount = &mount;
-	return admission_force(&policy, s, host, skill_root, &a, &e) == -1 ? e.text : "";
+	return admission_force(&policy, s, &a, &e) == -1 ? e.text : "";
 }
 
 static void
@@ -244,8 +255,6 @@ refuses_specs_in_order(void)
 	s.skill_name = "s";
 	is(force(&s, ""), "Managed sandbox network access is disabled", "network");
 	s.network = NETWORK_OFF;
-	is(force(&s, ""), "Managed sandbox additional host mounts are disabled", "mounts");
-	s.extra_mounts.n = 0;
 	is(force(&s, ""), "Managed sandbox mount_path is runtime-owned", "mount_path");
 	s.mount_path = "/workspace";
 	is(force(&s, ""), "Managed sandbox workdir must stay under /workspace", "workdir");
@@ -256,8 +265,105 @@ refuses_specs_in_order(void)
 	s.workdir = "/workspace/src";
 	is(force(&s, ""), "Managed sandbox host_path is runtime-owned", "host_path");
 	s.host_path = "/srv/w/tenants/ws-1/";
+	is(force(&s, ""), "Managed sandbox additional mounts must be read-only", "mounts");
+	s.extra_mounts.n = 0;
 	is(force(&s, ""), "Managed sandbox skill is unavailable in this Workspace", "skill");
 	is(force(&s, "/srv/skills/s"), "", "what is left is taken");
+}
+
+#define DIGITS "07a830eb63fbfa33299aed7c2d4cf2782bf6b16d7f68b77050d7795f95b15cb4"
+
+static struct msg_mount
+mount_at(const char *place)
+{
+	return (struct msg_mount){
+		.host_path = "/given", .mount_path = place, .mode = MOUNT_RO, .content_digest = "", .manifest_path = ""
+	};
+}
+
+static void
+refuses_mounts_in_order(void)
+{
+	struct msg_mount    m[LIM_BOX_MOUNTS];
+	struct msg_box_spec s;
+	struct strs         none = { 0, NULL }, some = roots;
+
+	msg_defaults(MSG_BOX_SPEC, &s);
+	s.session_id = "any";
+	for (size_t i = 0; i < LIM_BOX_MOUNTS; i++) {
+		m[i] = mount_at("/etc");
+		m[i].mode = MOUNT_NONE;
+		m[i].manifest_path = "/given.json";
+		sources[i] = (struct msg_store_source){ "", "" };
+	}
+	s.extra_mounts.v = m;
+	s.extra_mounts.n = LIM_BOX_MOUNTS;
+	roots = none;
+	is(force(&s, ""), "Managed sandbox accepts at most 256 read-only mounts", "257 of them");
+	s.extra_mounts.n = 2;
+	is(force(&s, ""), "Managed sandbox read-only mounts require allowed_mount_roots", "no roots");
+	roots = some;
+	is(force(&s, ""), "Managed sandbox additional mounts must be read-only", "mode none");
+	m[0].mode = MOUNT_RW;
+	is(force(&s, ""), "Managed sandbox additional mounts must be read-only", "mode rw");
+	m[0].mode = MOUNT_RO;
+	is(force(&s, ""), "Managed sandbox read-only mount source is unavailable", "no directory");
+	sources[0].path = "/srv/skillsx/a";
+	is(force(&s, ""), "Managed sandbox read-only mount source is outside allowed_mount_roots", "outside");
+	sources[0].path = "/srv/skills/a";
+	is(force(&s, ""), "Managed sandbox mount manifests require content_digest", "a manifest alone");
+	m[0].content_digest = "sha256:" DIGITS;
+	is(force(&s, ""), "Managed sandbox read-only mount manifest is unavailable", "no manifest");
+	sources[0].manifest_path = "/srv/a.json";
+	is(force(&s, ""), "Managed sandbox read-only mount manifest is outside allowed_mount_roots", "one outside");
+	sources[0].manifest_path = "/srv/more/a.json";
+	static const char *const places[] = { "/etc", "/workspace", "/workspace/", "/workspace/.", "/workspacex",
+		"/workspace/../etc", "/opt/langbot-artifacts", "/opt/langbot-artifacts/" DIGITS "/x" };
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		m[0].mount_path = places[i];
+		is(force(&s, ""), "Managed sandbox additional mount targets must stay under /workspace", "%s",
+		    places[i]);
+	}
+	m[0].mount_path = "/opt/langbot-artifacts/" DIGITS;
+	is(force(&s, ""), "Managed sandbox additional mounts must be read-only",
+	    "the first is good, the second is looked at");
+}
+
+static void
+takes_mounts(void)
+{
+	struct msg_mount    m[3] = { mount_at("/workspace/a"), mount_at("/workspace/./a"),
+		   mount_at("/workspace/.skills/pdf") };
+	struct msg_box_spec s;
+
+	msg_defaults(MSG_BOX_SPEC, &s);
+	s.session_id = "any";
+	sources[0] = sources[1] = sources[2] = (struct msg_store_source){ "/srv/skills/real", "" };
+	s.extra_mounts.v = m;
+	s.extra_mounts.n = 2;
+	is(force(&s, ""), "Managed sandbox additional mount targets must be unique", "one place twice");
+	m[1].mount_path = "/workspace/b";
+	is(force(&s, ""), "", "two places");
+	cmp_ok(s.extra_mounts.n, "==", 2, "are two mounts");
+	is(s.extra_mounts.v[1].host_path, "/srv/skills/real", "of what was found");
+	is(s.extra_mounts.v[1].mount_path, "/workspace/b", "where it was asked for");
+	s.extra_mounts.v = m;
+	s.skill_name = "pdf";
+	is(force(&s, "/srv/skills/pdf"), "", "and a skill of an older LangBot");
+	cmp_ok(s.extra_mounts.n, "==", 3, "is one more");
+	is(s.extra_mounts.v[2].mount_path, "/workspace/.skills/pdf", "at its place");
+	s.extra_mounts.v = m;
+	s.extra_mounts.n = 3;
+	is(force(&s, "/srv/skills/pdf"), "Managed sandbox additional mount targets must be unique",
+	    "which is one, too");
+	m[0].mount_path = "/opt/langbot-artifacts/" DIGITS;
+	m[0].content_digest = "sha256:" DIGITS;
+	m[0].manifest_path = "/given.json";
+	sources[0].manifest_path = "/srv/more/real.json";
+	s.extra_mounts.n = 1;
+	s.skill_name = "";
+	is(force(&s, ""), "", "a digest-addressed one");
+	is(s.extra_mounts.v[0].manifest_path, "/srv/more/real.json", "with the manifest that was found");
 }
 
 static void
@@ -306,6 +412,8 @@ main(void)
 	expires();
 	remembers();
 	refuses_specs_in_order();
+	refuses_mounts_in_order();
+	takes_mounts();
 	forces_the_rest();
 	done_testing();
 }

@@ -35,7 +35,7 @@ one=$(lb list ws-1 1)
 is "$(printf '%s\n' "$one" | field persistent) $(printf '%s\n' "$one" | field network) $(printf '%s\n' "$one" | field memory_mb)" \
 	"true off 64" "persistent, offline, with the policy's limits"
 denied "$(work ws-1 1 s true ', "network": "on"')" "Managed sandbox network access is disabled" "no network"
-denied "$(work ws-1 1 s true ', "extra_mounts": [{"host_path": "/tmp", "mount_path": "/x"}]')" "Managed sandbox additional host mounts are disabled" "no mounts"
+denied "$(work ws-1 1 s true ', "extra_mounts": [{"host_path": "/tmp", "mount_path": "/x"}]')" "Managed sandbox additional mounts must be read-only" "no writable mounts"
 denied "$(work ws-1 1 s true ', "host_path": "/tmp"')" "Managed sandbox host_path is runtime-owned" "no other directory"
 denied "$(run ws-1 1 s true)" "Managed sandbox workdir must stay under /workspace" "no other place to work"
 denied "$(work ws-1 1 s true ', "skill_name": "none"')" "Managed sandbox skill is unavailable in this Workspace" "no skill that is not there"

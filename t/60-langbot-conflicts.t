@@ -57,4 +57,7 @@ boxd_start
 like "$(create ws-1 1 n ', "network": "on"')" "network: 'on' is refused here" "network_on = refuse: there is no such network"
 boxd_config 'network_on = perhaps'
 like "$("$BUILD/boxd" --check-config -c "$D/boxd.conf" 2>&1)" "network_on: 'perhaps' should be egress, slirp, loopback or refuse" "and no other value"
+many() { perl -e 'print join ", ", map { qq({"host_path": "/usr/share", "mount_path": "/m$_", "mode": "ro"}) } 1 .. $ARGV[0]' "$1"; }
+is "$(says ws-1 1 many 'ls -d /m* | wc -l' ", \"extra_mounts\": [$(many 256)]")" '256\n' "256 mounts are taken"
+is "$(run ws-1 1 more true ", \"extra_mounts\": [$(many 257)]")" "boxctl: extra_mounts: there are more than the 256 that a session may have" "one more is refused"
 done_testing

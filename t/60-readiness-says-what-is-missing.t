@@ -9,7 +9,7 @@ strict >/dev/null
 told=$(host backend_info)
 soft=$(failed_checks)
 case $soft in *hard_workspace_quota*) ;; *) plan skip_all "a kernel bounds ${TMPDIR:-/tmp}" ;; esac
-like "$soft" 'hard_workspace_quota hard_skill_storage_quota inode_quota' "workspaces, skills and inodes are not bounded"
+like "$soft" 'hard_workspace_quota hard_read_only_mount_quota hard_skill_storage_quota inode_quota' "workspaces, skills and inodes are not bounded"
 is "$(passed bounded_ephemeral_storage) $(passed mount_isolation) $(passed network_isolation) $(passed namespace_isolation)" \
 	"true true true true" "the rest was tried all the same"
 like "$(printf '%s\n' "$told" | field error)" 'set pool_workspace_mb in boxd.conf' "it says what to do"

@@ -11,11 +11,11 @@ is "$(host backend_info | field enforced)" false "before LangBot requires anythi
 like "$(host backend_info | tr -d '\n ')" '"checks":\[\{"name":"backend_available","passed":true\}\],"details":\[\]' "one check, and no details"
 strict '"readiness_cache_sec": 3600' >/dev/null
 told=$(host backend_info)
-is "$(passed hard_skill_storage_quota)" false "skills in an ordinary directory are not bounded"
-is "$(failed_checks)" "hard_skill_storage_quota " "all else is"
+is "$(passed hard_read_only_mount_quota)" false "skills in an ordinary directory are not bounded"
+is "$(failed_checks)" "hard_read_only_mount_quota hard_skill_storage_quota " "all else is; the check has the name of either LangBot"
 like "$(printf '%s\n' "$told" | field error)" "boxctl pool create $D/skills" "and it says what to do"
 is "$(host health)" "boxctl: managed sandbox isolation is not ready" "box_health is an error"
-like "$(run ws-1 1 s 'echo hi')" 'Managed sandbox isolation is not ready \(failed checks: hard_skill_storage_quota\)$' "and so is a command"
+like "$(run ws-1 1 s 'echo hi')" 'Managed sandbox isolation is not ready \(failed checks: hard_read_only_mount_quota\)$' "and so is a command"
 
 boxctl pool create "$D/skills" --size 16M >/dev/null
 told=$(host backend_info)
@@ -26,10 +26,10 @@ is "$(failed_checks)" "" "after another box_init, with volumes for all, nothing 
 is "$(printf '%s\n' "$told" | field ready)" true "it is ready"
 is "$(printf '%s\n' "$told" | field unsafe_soft_storage_limits)" false "and not because somebody says so"
 is "$(printf '%s\n' "$told" | sed -n '/"checks"/,/]/p' | field name | tr '\n' ' ')" \
-	"configuration required_backend workspace_mount backend_available cgroup_v2 namespace_isolation mount_isolation network_isolation hard_workspace_quota hard_skill_storage_quota bounded_ephemeral_storage inode_quota session_cap managed_process_cap " \
+	"configuration required_backend workspace_mount backend_available cgroup_v2 namespace_isolation mount_isolation network_isolation hard_workspace_quota hard_read_only_mount_quota hard_skill_storage_quota bounded_ephemeral_storage inode_quota session_cap managed_process_cap " \
 	"the checks are LangBot's, in its order"
 is "$(printf '%s\n' "$told" | sed -n '/"details"/,/]/p' | field name | tr '\n' ' ')" \
-	"available cgroup_v2 namespace_isolation mount_isolation network_isolation hard_workspace_quota hard_skill_storage_quota bounded_ephemeral_storage inode_quota " \
+	"available cgroup_v2 namespace_isolation mount_isolation network_isolation hard_workspace_quota hard_read_only_mount_quota hard_skill_storage_quota bounded_ephemeral_storage inode_quota " \
 	"and so are the details"
 n=$(grep -c 'name=readiness-.* ready' "$D/log")
 host health >/dev/null

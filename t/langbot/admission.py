@@ -40,7 +40,7 @@ async def enforced(c):
     same(info["name"], "nsjail", "the backend is called as LangBot requires")
     print(f"# readiness: {info['readiness']}")
     same(info["readiness"]["mode"], "grant_enforced", "enforced")
-    same(list(info["readiness"]["checks"]), "configuration required_backend workspace_mount backend_available cgroup_v2 namespace_isolation mount_isolation network_isolation hard_workspace_quota hard_skill_storage_quota bounded_ephemeral_storage inode_quota session_cap managed_process_cap".split(), "every check in order")
+    same(list(info["readiness"]["checks"]), "configuration required_backend workspace_mount backend_available cgroup_v2 namespace_isolation mount_isolation network_isolation hard_workspace_quota hard_read_only_mount_quota hard_skill_storage_quota bounded_ephemeral_storage inode_quota session_cap managed_process_cap".split(), "every check in order")
     if STRICT:
         same((info["available"], info["readiness"]["ready"]), (True, True), "every wall stands, for real")
         same(info["readiness"]["unsafe_soft_storage_limits"], False, "without the unsafe switch")

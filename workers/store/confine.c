@@ -109,6 +109,8 @@ static const int allowed[] = {
 	SCMP_SYS(openat),
 	SCMP_SYS(openat2),
 	SCMP_SYS(getdents64),
+	SCMP_SYS(readlink), /* of a descriptor, for its path */
+	SCMP_SYS(readlinkat),
 	SCMP_SYS(fstat),
 	SCMP_SYS(newfstatat),
 	SCMP_SYS(statx),

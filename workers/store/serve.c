@@ -6,6 +6,7 @@
 #include "files.h"
 #include "probe.h"
 #include "skills.h"
+#include "sources.h"
 #include "upload.h"
 #include "workspace.h"
 
@@ -202,6 +203,18 @@ on_workspace(const struct job *j, struct err *e)
 }
 
 static int
+on_sources(const struct job *j, struct err *e)
+{
+	struct sources s;
+
+	if (sources_find(j->m->body, &s, e) == -1)
+		return -1;
+	int r = answer(j, &(struct msg_store_sources_found){ .sources = { s.n, s.v } }, e);
+	sources_clear(&s);
+	return r;
+}
+
+static int
 on_usage(const struct job *j, struct err *e)
 {
 	const struct msg_store_usage *m = j->m->body;
@@ -250,6 +263,7 @@ static const struct {
 	[MSG_SKILL_INSTALL] = { on_install, AS_INVALID, true, false },
 	[MSG_BOX_VERIFY_WORKSPACE] = { on_verify, AS_IT_IS, false, false },
 	[MSG_STORE_WORKSPACE] = { on_workspace, AS_IT_IS, false, false },
+	[MSG_STORE_SOURCES] = { on_sources, AS_IT_IS, false, false },
 	[MSG_STORE_USAGE] = { on_usage, AS_IT_IS, false, false },
 	/* while the disk is full for a moment, nobody else shall find it so */
 	[MSG_STORE_PROBE] = { on_probe, AS_IT_IS, false, true },
