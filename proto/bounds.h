@@ -59,7 +59,6 @@
 #define LIM_EXECS 1024       /* running commands of one session */
 #define LIM_SLOTS (1 << 20)  /* numbers of a session's cgroups for commands; background processes keep theirs */
 #define LIM_MOUNTS 256       /* extra_mounts; LangBot mounts one per skill */
-#define LIM_BOX_MOUNTS (LIM_MOUNTS + 1) /* of a request of LangBot's, so that what is too much is refused in its words */
 #define LIM_PATH_RULES 1024  /* for host paths: a full mounts.allow, a full mounts.block, and our own */
 #define LIM_TENANT_ROOTS 128 /* directories that hold workspaces, of earlier configurations too */
 #define LIM_ALL_RULES (LIM_PATH_RULES + 2 * LIM_TENANT_ROOTS + LIM_MOUNT_ROOTS + 8) /* all that one worker gets */
@@ -98,10 +97,13 @@
 #define LIM_HELLO_SEC 10.0      /* from connecting to the first whole frame */
 #define LIM_STALL_SEC 30.0      /* output waits and the client takes not one byte */
 
+/* One mount too many can be sent over LangBot's door: it is refused in LangBot's words. */
+#define LIM_BOX_MOUNTS (LIM_MOUNTS + 1)
+
 /* LangBot's door */
 #define LIM_TENANT 512             /* an instance's or workspace's id; those of LangBot are UUIDs */
 #define LIM_TOKEN 4096             /* a presented secret */
-#define LIM_CHECKS 32              /* of readiness; there are 14 */
+#define LIM_CHECKS 32              /* of readiness; there are 15 */
 #define LIM_MOUNT_ROOTS 256        /* allowed_mount_roots */
 #define LIM_JSON_DEPTH 64          /* nesting of a client's JSON; the deepest action has 6 */
 #define LIM_WS_MESSAGE (16 * MIB)  /* of a WebSocket, in both directions, as LangBot's client has it */
@@ -206,8 +208,8 @@
 #define LIM_MEASURE_SEC 30.0  /* one scan; without an answer by then nothing may run */
 
 /* State files */
-#define LIM_STATE \
-	(MIB + LIM_MOUNTS * (3UL * LIM_PATH + 256)) /* of a session: mounts of three long paths each, and as many roots */
+/* A session has LIM_MOUNTS mounts of three long paths each, and 64 roots. */
+#define LIM_STATE (MIB + LIM_MOUNTS * (3UL * LIM_PATH + 256))
 
 /* Life of processes */
 #define LIM_BUILD_SEC 20.0   /* until a sandbox is ready; thousands of times the usual */
