@@ -145,7 +145,7 @@ session_claim(struct session *s, const struct msg_spec *spec, const struct msg *
 	s->spec = *spec;
 	if (kept_set(&s->spec_kept, MSG_SPEC, &s->spec, e) == -1)
 		return -1;
-	s->created_ms = claim.created_ms;
+	s->created_ms = s->last_used_ms = claim.created_ms; /* of the session, not of the sandbox built ahead */
 	s->state = STATE_STARTING;
 	if (request_add(&s->pending, m) == NULL)
 		return err_set(e, E_SYS, "no memory for a request");

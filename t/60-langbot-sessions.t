@@ -2,6 +2,7 @@
 # LangBot's sessions: made, found again, told, ended; and no workspace ever sees another's.
 . t/lib/boxd.sh
 . t/lib/langbot.sh
+boxd_config 'log_level = debug'
 boxd_start
 
 made=$(create ws-1 1 a ', "image": "alpine:latest", "persistent": true')
@@ -19,6 +20,14 @@ is "$(printf "%s" "$got" | sed -n '/"processes": \[/,/\]/p' | wc -l)" 2 "it has 
 create ws-1 1 b/c >/dev/null
 is "$(listed ws-1 1)" "a b-c " "list tells all of them"
 is "$(lb get ws-1 1 "$(named 'b c')" | field session_id)" b-c "an id is made safe, as LangBot does"
+
+# one built ahead: its times are the session's own, not those of the sandbox
+built_ahead() { [ "$(grep -c 'name=\.spare\.[0-9]* ready' "$D/log")" -gt "$(grep -c ' claimed ' "$D/log")" ]; }
+eventually built_ahead
+ahead=$(create ws-3 1 ahead)
+ok "last_used is not before created" [ "$(of "$ahead" last_used_us)" -ge "$(of "$ahead" created_us)" ]
+grep -q 'name=ws-[0-9a-f]*-g1-ahead claimed' "$D/log"
+ok "the sandbox was built ahead"
 
 # another workspace
 is "$(listed ws-2 1)" "" "another workspace sees none"
