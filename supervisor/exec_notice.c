@@ -10,7 +10,7 @@ exec_exit_code(const struct msg_exec_result *x)
 {
 	if (x->exit_code >= 0)
 		return x->exit_code;
-	return x->signal != 0 ? -(int64_t)x->signal : x->cause == CAUSE_SPAWN ? 126 : -1;
+	return x->signal != 0 ? 128 + (int64_t)x->signal : x->cause == CAUSE_SPAWN ? 126 : -1;
 }
 
 /* Nothing that would be left of it when blanks are taken off its ends. */

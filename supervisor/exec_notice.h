@@ -4,7 +4,7 @@
 
 #include "msg.h"
 
-/* Negative: the signal that ended it, as LangBot has it. */
+/* 128 + n for signal n, as a shell and docker report it; -1 when there is neither a code nor a signal. */
 int64_t exec_exit_code(const struct msg_exec_result *);
 
 /* One last line for its standard error, where the exit code alone leaves people guessing; else empty. */

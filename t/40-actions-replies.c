@@ -54,12 +54,12 @@ test_exec(void)
 
 	r = result();
 	act_say("box_exec", "{\"session_id\": \"s\"}");
-	r.exit_code = -9;
+	r.exit_code = 137;
 	r.stderr = blob_of("oops", 4);
 	r.stderr_bytes = 4;
 	r.notice = "killed: over the memory limit";
 	like(act_reply(&r),
-	    "\"exit_code\": -9, \"stdout\": \"\", \"stderr\": \"oops\\\\nkilled: over the memory limit\"",
+	    "\"exit_code\": 137, \"stdout\": \"\", \"stderr\": \"oops\\\\nkilled: over the memory limit\"",
 	    "a notice is the last line");
 	r.stderr = blob_of(NULL, 0);
 	r.stderr_bytes = 0;

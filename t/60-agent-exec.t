@@ -26,7 +26,7 @@ is "$(agent '{"command": "ls /tmp/mark", "launcher_type": "person", "launcher_id
 is "$(agent '{"command": "ls /tmp/mark; :", "launcher_type": "person", "launcher_id": "43"}' | field stdout)" "" "another conversation does not"
 is "$(agent '{"command": "echo $A-$B", "env": {"A": "1", "B": "2"}, "description": "adds up"}' | field stdout)" 1-2 "env counts, a description does not"
 is "$(agent '{"command": "pwd", "workdir": "/tmp/new/dir"}' | field stdout)" /tmp/new/dir "a workdir is made"
-is "$(agent '{"command": "kill -KILL $$"}' | field exit_code)" -9 "a signal is a negative exit code"
+is "$(agent '{"command": "kill -KILL $$"}' | field exit_code)" 137 "a signal is 128 and its number"
 is "$(agent '{"command": "cat; echo end"}' | field stdout)" end "standard input is empty"
 is "$(agent '{"command": "printf \"\\\\377\\\\376ab\\\\n\\\\n\""}' | field stdout)" "$(printf '\357\277\275\357\277\275ab')" "what is no UTF-8 is marked"
 
