@@ -36,6 +36,16 @@ start n no-such-program >/dev/null
 gone() { [ "$(get n | field exit_code | tail -n 1)" = 127 ]; }
 eventually gone
 ok "a program that is not there: exited with 127"
+is "$(get n | field stderr_preview)" 'boxd: no-such-program: not found\n' "and its standard error says so, as a shell would"
+is "$(lb get ws-1 1 "$(named s)" | field stderr_preview | grep -c 'no-such-program: not found')" 1 "also in the session object"
+start d /tmp/dir >/dev/null
+is "$(get d | field exit_code | tail -n 1) $(get d | field stderr_preview)" '126 boxd: exec /tmp/dir: is a directory\n' "what cannot be executed says why"
+start i sh '"-c", "printf \"#!/no/such/shell\\n\" >/tmp/s; chmod 755 /tmp/s"' >/dev/null
+made() { [ "$(get i | field state)" = exited ]; }
+eventually made
+start i /tmp/s >/dev/null
+is "$(get i | field exit_code | tail -n 1) $(get i | field stderr_preview)" \
+	'127 boxd: exec /tmp/s: the interpreter or loader that it names is missing\n' "so does a script without its interpreter"
 
 is "$(lb process_get ws-1 1 "$(process zz x)")" "boxctl: session zz not found" "no such session"
 is "$(lb process_start ws-1 1 "$(process zz x), \"command\": \"true\", \"cwd\": \"/\"")" "boxctl: session zz not found" "it is not made for a process"

@@ -47,6 +47,7 @@ boxctl process start s five -- /nowhere/at/all 2>"$D/err"
 is $? 1 "a program that is not there"
 like "$(cat "$D/err")" 'exec /nowhere/at/all: No such file' "is told at once"
 is "$(field five exit_code)" 127 "and remembered as a shell would"
+is "$(field five stderr_preview)" '"boxd: /nowhere/at/all: not found\n"' "on its standard error too"
 
 like "$(boxctl process start nobody x -- true 2>&1)" 'session nobody not found' "a session that is not there"
 like "$(boxctl process start s x -w rel -- true 2>&1)" 'spec.workdir' "a bad field is named"

@@ -18,6 +18,7 @@
 #include "exec.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -304,9 +305,25 @@ start(struct exec *x, struct loop *l, const struct spawner *by, const struct msg
 	return x->pid == -1 ? -1 : 0;
 }
 
+/* Clients that only know an exit code and standard error look for the reason there, where a shell would write it. */
 static void
-end_unstarted(struct exec *x, const struct spawn_failure *f)
+say_why(struct exec *x, const struct spawn_failure *f, const char *program)
 {
+	char line[ERR_TEXT + 32];
+
+	if (f->missing)
+		snprintf(line, sizeof(line), "boxd: %.*s: not found\n", ERR_TEXT, program);
+	else
+		snprintf(line, sizeof(line), "boxd: %s\n", f->why.text);
+	if (x->streams[STREAM_STDERR].mode == PUMP_RING) /* else it was not even opened */
+		pump_say(&x->streams[STREAM_STDERR], line);
+}
+
+static void
+end_unstarted(struct exec *x, const struct spawn_failure *f, const char *program)
+{
+	if (x->managed)
+		say_why(x, f, program);
 	x->pid = 0;
 	x->cause = f->cause;
 	x->exit_code = f->exit_code;
@@ -344,7 +361,7 @@ exec_open(uint64_t id, struct loop *l, const struct spawner *by, struct msg *msg
 	x->started_ns = now_ns();
 	x->wake_ns = m->timeout_ms > 0 ? x->started_ns + (int64_t)m->timeout_ms * MS_NS : NEVER;
 	if (start(x, l, by, m, &f) == -1)
-		end_unstarted(x, &f);
+		end_unstarted(x, &f, m->argv.v[0]);
 	return x;
 }
 

@@ -57,7 +57,7 @@ look(const struct spawn *s, struct stat *st)
 	return stat(path, st) == 0;
 }
 
-void
+bool
 explain_exec(struct err *e, const struct spawn *s)
 {
 	int         code = errno;
@@ -75,6 +75,7 @@ explain_exec(struct err *e, const struct spawn *s)
 		err_set(e, E_INVALID, "exec %s: the interpreter or loader that it names is missing", s->argv[0]);
 	else
 		err_sys(e, "exec %s", s->argv[0]);
+	return code == ENOENT && !found;
 }
 
 void

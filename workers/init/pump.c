@@ -20,6 +20,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -377,6 +378,20 @@ pump_inherit(struct pump *p, struct pump *from)
 	p->dropped = from->dropped;
 	from->first = from->last = NULL;
 	from->base = from->sent = from->end;
+}
+
+void
+pump_say(struct pump *p, const char *text)
+{
+	struct chunk *c;
+
+	for (size_t left = strlen(text), n; left > 0 && (c = chunk_with_room(p)) != NULL; left -= n, text += n) {
+		n = left < CHUNK - c->len ? left : CHUNK - c->len;
+		memcpy(c->data + c->len, text, n);
+		c->len += n;
+		p->end += n;
+		p->total += n;
+	}
 }
 
 void

@@ -81,6 +81,9 @@ void pump_unfollow(struct pump *);
 /* Go on with what another ring holds, and with its count. */
 void pump_inherit(struct pump *, struct pump *from);
 
+/* A ring: put our own text behind what came out of the pipe. */
+void pump_say(struct pump *, const char *text);
+
 /* Append the last n bytes, as far as they are held. */
 void pump_last(const struct pump *, size_t n, struct buf *);
 

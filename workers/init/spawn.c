@@ -341,7 +341,7 @@ failed_child(struct spawn_failure *f, const struct spawn *s, const struct spawn_
 {
 	errno = r->err;
 	if (strcmp(r->step, "exec") == 0)
-		explain_exec(&f->why, s);
+		f->missing = explain_exec(&f->why, s);
 	else if (strcmp(r->step, "workdir") == 0)
 		err_sys(&f->why, "workdir %s", s->workdir);
 	else

@@ -32,6 +32,7 @@ struct spawn {
 struct spawn_failure {
 	enum cause cause;
 	int        exit_code;
+	bool       missing; /* there is no program of that name */
 	struct err why;
 };
 
