@@ -5,6 +5,7 @@
 
 #include "door.h"
 #include "langbot_impl.h"
+#include "mountrules.h"
 #include "path.h"
 #include "policy.h"
 #include "pynum.h"
@@ -138,6 +139,9 @@ check_root(const struct langbot *l, const char *field, const char *path, struct 
 
 	if (is_allowed(&l->paths, path))
 		return 0;
+	if (mountrules_block(l->house->mountrules, path)) /* the reason that no root can remove */
+		return err_set(e, E_INVALID, "%s %.900s is blocked for security",
+		    strcmp(field, "host_path") == 0 ? field : "extra_mounts.host_path", path);
 	if (roots->n == 0)
 		return err_set(
 		    e, E_INVALID, "%s mounting is disabled because no allowed_mount_roots are configured", field);

@@ -150,6 +150,80 @@ mountrules_close(struct mountrules **rp)
 	free(r);
 }
 
+/* ---- by the text alone ---- */
+
+/* As path_normal, and ".." takes the part before it away. */
+static bool
+collapse(const char *path, char out[LIM_PATH + 1])
+{
+	size_t n = 0;
+
+	if (*path != '/')
+		return false;
+	while (*(path += strspn(path, "/")) != '\0') {
+		size_t part = strcspn(path, "/");
+
+		if (part == 2 && memcmp(path, "..", 2) == 0) {
+			while (n > 0 && out[--n] != '/')
+				;
+		} else if (part != 1 || *path != '.') {
+			if (n + 1 + part > LIM_PATH)
+				return false;
+			out[n] = '/';
+			memcpy(out + n + 1, path, part);
+			n += 1 + part;
+		}
+		path += part;
+	}
+	if (n == 0)
+		out[n++] = '/';
+	out[n] = '\0';
+	return true;
+}
+
+static bool
+touches(const char *path, const char *closed)
+{
+	return path_within(path, closed) || path_within(closed, path);
+}
+
+/* Has the operator opened a part of what this rule closes, with the path in it?  Or is it LangBot's part of our own? */
+static bool
+is_opened(const struct mountrules *r, const struct msg_path_rule *closed, const char *path)
+{
+	enum mount_rule by = closed->rule == RULE_HOME ? RULE_ALLOW : RULE_SHARED;
+
+	if (closed->rule != RULE_HOME && closed->rule != RULE_OWN)
+		return false;
+	for (size_t i = 0; i < r->n; i++)
+		if (r->v[i].rule == by && path_within(path, r->v[i].path) && path_within(r->v[i].path, closed->path) &&
+		    strcmp(r->v[i].path, closed->path) != 0)
+			return true;
+	return false;
+}
+
+static bool
+is_closing(enum mount_rule rule)
+{
+	return rule == RULE_SYSTEM || rule == RULE_HOME || rule == RULE_BLOCK || rule == RULE_OWN;
+}
+
+bool
+mountrules_block(const struct mountrules *r, const char *path)
+{
+	char plain[LIM_PATH + 1];
+
+	if (!collapse(path, plain))
+		return false;
+	for (size_t i = 0; i < sizeof(built_in) / sizeof(*built_in); i++)
+		if (built_in[i].rule == RULE_SYSTEM && touches(plain, built_in[i].path))
+			return true; /* by the name it has before its links are followed */
+	for (size_t i = 0; i < r->n; i++)
+		if (is_closing(r->v[i].rule) && touches(plain, r->v[i].path) && !is_opened(r, &r->v[i], plain))
+			return true;
+	return false;
+}
+
 void
 mountrules_fill(const struct mountrules *r, struct msg_worker_start *start)
 {

@@ -12,4 +12,10 @@ void               mountrules_close(struct mountrules **);
 /* For a worker that has to check a spec; borrows from the rules, and others may add theirs until the next call. */
 void mountrules_fill(const struct mountrules *, struct msg_worker_start *);
 
+/*
+ * Is it, is it below, or does it contain a path that no session may mount?  Judged by the text of the path alone, to
+ * choose between two refusals; what lets a mount through is the worker's look at the real path.
+ */
+bool mountrules_block(const struct mountrules *, const char *path);
+
 #endif

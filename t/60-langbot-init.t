@@ -2,6 +2,7 @@
 # box_init: what it changes, what it leaves, and that the next boxd knows it.
 . t/lib/boxd.sh
 . t/lib/langbot.sh
+boxd_config "mounts.allow = $D, /root/opened" # below root's home only what is named
 boxd_start
 backend() { host backend_info | field backend; }
 limit() { lb status ws-1 1 | field "$1"; }
@@ -39,7 +40,7 @@ is "$(limit max_sessions) $(limit max_managed_processes) $(backend)" "9 8 nsjail
 
 # directories, where box-store serves
 if box call skill_list '{"context": {"instance": "i", "workspace": "w", "generation": 1}}' 2>&1 | grep -q 'no box-store'; then
-	skip 12 "there is no box-store"
+	skip 30 "there is no box-store"
 	done_testing
 fi
 mkdir -m 755 "$D/root" "$D/root/box" "$D/else"
@@ -54,6 +55,13 @@ is "$(mount out "$D/rootless")" "boxctl: host_path is outside allowed_mount_root
 like "$(mount out "$D/root/../else/dir")" 'outside allowed_mount_roots' "nor is there a way by .."
 is "$(create ws-1 1 extra ", \"extra_mounts\": [{\"host_path\": \"$D/else/dir\", \"mount_path\": \"/workspace/x\", \"mode\": \"ro\"}]")" \
 	"boxctl: extra_mounts.0.host_path is outside allowed_mount_roots: $D/root" "extra mounts are looked at, too"
+for path in /etc /etc/ssl /srv/../etc/ssl /var/run/x / "$D/state" "$D/state/sessions/1" "$D"; do
+	is "$(mount out "$path")" "boxctl: host_path $path is blocked for security" "$path is outside too, but first of all it is blocked"
+	is "$(create ws-1 1 extra ", \"extra_mounts\": [{\"host_path\": \"$path\", \"mount_path\": \"/workspace/x\", \"mode\": \"ro\"}]")" \
+		"boxctl: extra_mounts.host_path $path is blocked for security" "as an extra mount"
+done
+is "$(mount out /root/opened/x)" "boxctl: host_path is outside allowed_mount_roots: $D/root" "one that the operator has opened is only outside"
+is "$(mount out /root/other)" "boxctl: host_path /root/other is blocked for security" "unlike one beside it"
 ln -s "$D/else/dir" "$D/root/box/link"
 like "$(mount link "$D/root/box/link")" 'outside of LangBot.s allowed_mount_roots' "a symlink does not lead out"
 is "$(mount t "$D/root/box/default/tenants/ws-9d14934957e7ea8dcfa33291" | field session_id)" t "its own workspace, below the default one"
