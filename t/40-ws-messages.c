@@ -188,6 +188,11 @@ size_is_bounded(void)
 	    "a claim of 16 MiB is refused at its first byte");
 	CLOSED("\x81\xff\x7f\xff\xff\xff\xff\xff\xff\xff....x", "1009 .*16 MiB", "and one of 8 EiB");
 	CLOSED("\x82\xff\x7f\xff\xff\xff\xff\xff\xff\xff....x", "1009 .*16 MiB", "binary or not");
+	CLOSED("\x81\xff\x00\x00\x00\x00\x01\x00\x00\x00", "1009 .*16 MiB", "by its length alone, before any byte");
+	CLOSED("\x81\xff\x00\x00\x00\x00\x01\x00\x00\x00....", "1009 .*16 MiB", "or with its mask");
+	CLOSED("\x82\xff\x7f\xff\xff\xff\xff\xff\xff\xff", "1009 .*16 MiB", "for binary, too");
+	CLOSED("\x01\x82\x00\x00\x00\x00hi\x80\xff\x00\x00\x00\x00\x00\xff\xff\xfe", "1009 .*16 MiB",
+	    "or with the fragments before it");
 	say(&c, "\x81\xff\x00\x00\x00\x00\x00\xff\xff\xff\x00\x00\x00\x00", 14);
 	struct client other = web_socket();
 	web_text(&other, "x");

@@ -33,11 +33,21 @@ enum {
 	ALL_BYTES = 256 * MIB,   /* of all messages that have not ended or wait: then those above their share go */
 };
 
+static const char too_big[] = "a message must be smaller than 16 MiB";
+
 static size_t all_bytes; /* of every WebSocket's text and backlog */
 
 struct waiting {
 	STAILQ_ENTRY(waiting) next;
 	struct buf text;
+};
+
+/* wslay tells a frame with the first byte of its payload.  What it announces is looked at before that. */
+struct peek {
+	unsigned char head[HEAD_BYTES];
+	size_t        have;  /* of the head */
+	uint64_t      skip;  /* of mask and payload, still to come */
+	uint64_t      bytes; /* announced for the message so far */
 };
 
 struct ws {
@@ -54,6 +64,7 @@ struct ws {
 	uint8_t     kind;               /* opcode of the message that is being read */
 	size_t      fragments;          /* of it, so far */
 	uint64_t    bytes;              /* of it, announced so far */
+	struct peek peek;               /* the same, of a frame none of whose bytes has come yet */
 	struct buf  text;               /* of it, arrived so far */
 	bool        held;               /* by the guest */
 	STAILQ_HEAD(, waiting) backlog; /* owned; messages the guest did not want yet */
@@ -265,7 +276,7 @@ on_frame(wslay_event_context_ptr ctx, const struct wslay_event_on_frame_recv_sta
 	w->fragments++;
 	w->bytes += f->payload_length; /* each less than 2^63, and the sum so far than 2^24 */
 	if (w->bytes >= LIM_WS_MESSAGE)
-		fail(w, WS_TOO_BIG, "a message must be smaller than 16 MiB");
+		fail(w, WS_TOO_BIG, too_big);
 	else if (w->fragments > LIM_WS_FRAGMENTS)
 		fail(w, WS_TOO_BIG, "a message must have at most 4096 fragments");
 }
@@ -332,6 +343,44 @@ on_message(wslay_event_context_ptr ctx, const struct wslay_event_on_msg_recv_arg
 		w->ops->on_binary(w->guest);
 }
 
+/* ---- heads --------------------------------------------------------------------------------- */
+
+/* A whole head: what it announces.  Each is less than 2^63, and the sum so far than 2^24. */
+static void
+peek_head(struct peek *p)
+{
+	unsigned opcode = p->head[0] & 0x0f;
+	uint64_t n = p->have == 2 ? p->head[1] & 0x7f : 0;
+
+	for (size_t i = 2; i < p->have; i++)
+		n = n << 8 | p->head[i];
+	if (!wslay_is_ctrl_frame(opcode))
+		p->bytes = (opcode == WSLAY_CONTINUATION_FRAME ? p->bytes : 0) + n;
+	p->skip = n + ((p->head[1] & 0x80) != 0 ? 4 : 0);
+	p->have = 0;
+}
+
+/* These bytes have been read by wslay, which found nothing wrong with them. */
+static void
+peek(struct peek *p, const char *bytes, size_t n)
+{
+	while (n > 0 && p->bytes < LIM_WS_MESSAGE) {
+		if (p->skip > 0) {
+			size_t part = p->skip < n ? (size_t)p->skip : n;
+
+			p->skip -= part;
+			bytes += part;
+			n -= part;
+			continue;
+		}
+		p->head[p->have++] = (unsigned char)*bytes++;
+		n--;
+		unsigned wide = p->have < 2 ? 127 : p->head[1] & 0x7f;
+		if (p->have == (wide == 127 ? 10 : wide == 126 ? 4 : 2))
+			peek_head(p);
+	}
+}
+
 /* wslay reads no more: the client has said goodbye, or nonsense. */
 static void
 read_last(struct ws *w, bool broken)
@@ -361,8 +410,11 @@ ws_bytes(struct ws *w, const char *bytes, size_t n)
 	w->feed = bytes;
 	w->feed_len = n;
 	int r = wslay_event_recv(w->wslay);
+	peek(&w->peek, bytes, n);
 	if (r != 0 || !wslay_event_get_read_enabled(w->wslay))
 		read_last(w, r != 0);
+	else if (w->peek.bytes >= LIM_WS_MESSAGE)
+		fail(w, WS_TOO_BIG, too_big);
 	else if (w->state == OPEN && wslay_event_send(w->wslay) != 0)
 		flow_drop(w->flow, "no memory");
 	return n;
