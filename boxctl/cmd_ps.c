@@ -4,8 +4,26 @@
 #include "render.h"
 #include "text.h"
 
+/* Most sessions name no image, and then nobody has to look past an empty column. */
+static bool
+any_image(const struct msg_session_list *list)
+{
+	for (size_t i = 0; i < list->sessions.n; i++)
+		if (*list->sessions.v[i].spec.image != '\0')
+			return true;
+	return false;
+}
+
 static void
-add_row(struct table *t, const struct msg_session_info *s)
+add_image(struct table *t, const struct msg_session_info *s)
+{
+	bool missing = *s->notice != '\0';
+
+	table_cell(t, missing ? YELLOW : PLAIN, "%s%s", s->spec.image, missing ? " (missing)" : "");
+}
+
+static void
+add_row(struct table *t, const struct msg_session_info *s, bool images)
 {
 	table_cell(t, PLAIN, "%s", s->session);
 	if (s->paused)
@@ -22,12 +40,15 @@ add_row(struct table *t, const struct msg_session_info *s)
 	table_cell(t, PLAIN, "%s", text_double(s->spec.cpus));
 	table_cell(t, PLAIN, "%lu", s->spec.pids_limit);
 	table_cell(t, PLAIN, "%s", msg_enum_name(MSG_ISOLATION, "tier", (int)s->isolation.tier));
+	if (images)
+		add_image(t, s);
 }
 
 static void
 print_table(const struct msg_session_list *list)
 {
-	static const char *const heads[] = {
+	const bool        images = any_image(list);
+	const char *const heads[] = {
 		"SESSION",
 		"STATE",
 		"AGE",
@@ -39,6 +60,7 @@ print_table(const struct msg_session_list *list)
 		"CPUS",
 		"PIDS",
 		"TIER",
+		images ? "IMAGE" : NULL,
 		NULL,
 	};
 	struct table *t = table_open(heads);
@@ -46,7 +68,7 @@ print_table(const struct msg_session_list *list)
 	if (t == NULL)
 		return;
 	for (size_t i = 0; i < list->sessions.n; i++)
-		add_row(t, &list->sessions.v[i]);
+		add_row(t, &list->sessions.v[i], images);
 	table_print(t);
 	table_close(&t);
 }

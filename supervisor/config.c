@@ -211,6 +211,7 @@ static const struct choice {
 	const char *words[5]; /* NULL behind the last */
 } choices[] = {
 	{ "auth", { "token", "none" } },
+	{ "image_missing", { "host-view", "refuse" } },
 	{ "network_on", { "egress", "slirp", "loopback", "refuse" } },
 };
 

@@ -22,6 +22,7 @@ box_session(const struct langbot *l, const struct session *s, const char *logica
 		.created_us = info.created_ms * 1000,
 		.last_used_us = info.last_used_ms * 1000,
 		.running = info.running > 0,
+		.notice = info.notice,
 	};
 }
 

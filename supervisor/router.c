@@ -5,8 +5,10 @@
 
 #include "admin.h"
 #include "agent.h"
+#include "dirs.h"
 #include "door.h"
 #include "egress.h"
+#include "fd.h"
 #include "identity.h"
 #include "langbot.h"
 #include "log.h"
@@ -50,6 +52,21 @@ check_network(const struct house *h, const struct msg *m, const struct msg_spec 
 	return good ? 0 : -1;
 }
 
+/* What is to be done without the image is the operator's choice. */
+static int
+check_image(const struct house *h, const struct msg_spec *s, struct err *e)
+{
+	if (*s->image == '\0' || strcmp(h->config->image_missing, "refuse") != 0)
+		return 0;
+	AUTO_FD int image = dirs_image(h->dirs, s->image);
+	if (image >= 0)
+		return 0;
+	return err_set(e, E_INVALID,
+	    "spec.image: %s is not in the store, and image_missing = refuse in boxd.conf; name an image that is there, "
+	    "or let the operator set image_missing = host-view",
+	    s->image);
+}
+
 static int
 on_create(struct house *h, const struct msg *m, struct err *e)
 {
@@ -77,6 +94,8 @@ on_create(struct house *h, const struct msg *m, struct err *e)
 		return session_make_anew(s, m, e);
 	if (s != NULL)
 		return session_deliver(s, m, e);
+	if (check_image(h, &spec, e) == -1)
+		return -1;
 	/* a full house is no reason to call the machine not ready, which would stop those who are in it */
 	if (!is_trial(m, name) && registry_room(h->registry, name, e) == -1)
 		return -1;

@@ -74,6 +74,7 @@ session_info(const struct session *s)
 		.init_pid = s->init_pid,
 		.worker_restarts = s->worker_restarts,
 		.build_us = s->build_us,
+		.notice = s->notice,
 	};
 }
 

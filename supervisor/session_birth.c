@@ -113,6 +113,17 @@ session_was_spare(const char *name)
 	return strncmp(name, SPARE_PREFIX, strlen(SPARE_PREFIX)) == 0;
 }
 
+void
+session_note_image(struct session *s, bool missing)
+{
+	s->image_missing = missing;
+	*s->notice = '\0';
+	if (missing)
+		snprintf(s->notice, sizeof(s->notice),
+		    "image %s is not in the store; the root is the host view (image_missing = host-view)",
+		    s->spec.image);
+}
+
 static bool
 has_image(const struct session *s, const char *name)
 {
@@ -145,6 +156,7 @@ session_claim(struct session *s, const struct msg_spec *spec, const struct msg *
 	s->spec = *spec;
 	if (kept_set(&s->spec_kept, MSG_SPEC, &s->spec, e) == -1)
 		return -1;
+	session_note_image(s, *s->spec.image != '\0');      /* or it would not have fit */
 	s->created_ms = s->last_used_ms = claim.created_ms; /* of the session, not of the sandbox built ahead */
 	s->state = STATE_STARTING;
 	if (request_add(&s->pending, m) == NULL)
@@ -193,6 +205,7 @@ session_adopt(struct house *h, const struct msg_session_state *st, int dir, stru
 	s->uid_base = (uint32_t)st->uid_base;
 	s->created_ms = st->created_ms;
 	s->paused = st->paused;
+	session_note_image(s, st->image_missing);
 	keep_cgroups(s, &st->cgroups);
 	s->artifacts = artifact_hold_again(h, s->name, s->spec.extra_mounts.v, s->spec.extra_mounts.n);
 	s->state = STATE_RESTARTING;

@@ -52,6 +52,8 @@ struct session {
 	char               why[ERR_TEXT]; /* CLOSING: the reason */
 
 	struct artifact_hold *artifacts; /* owned; copies that are mounted in it, or will be */
+	bool               image_missing; /* its root is the host view because there was no such image */
+	char               notice[LIM_NAME + 128]; /* what of it differs from what was asked for; empty: nothing */
 };
 
 /* No client can say a name that begins with a dot. */
@@ -69,6 +71,9 @@ void session_touch(struct session *);
 
 /* The worker has its own deadlines; this one is for a worker that cannot keep them. */
 void session_expect(struct session *, double sec);
+
+/* Its image was there or not when it was built. */
+void session_note_image(struct session *, bool missing);
 
 int session_start_worker(struct session *, enum work, struct err *);
 

@@ -181,6 +181,8 @@ session_start_worker(struct session *s, enum work work, struct err *e)
 	start.artifacts = artifacts;
 	AUTO_FD int image = work == WORK_BUILD ? dirs_image(s->house->dirs, s->spec.image) : -1;
 	start.image = image;
+	if (work == WORK_BUILD)
+		session_note_image(s, image == -1 && *s->spec.image != '\0');
 	start.resume.v = list;
 	start.resume.n = work == WORK_ADOPT ? resume_list(s, list) : 0;
 	struct strs *opened = work == WORK_BUILD ? session_net_plan(s, &start) : NULL;
@@ -447,6 +449,9 @@ become_ready(struct session *s, const char *how)
 	}
 	log_at(s->spare ? LOG_DEBUG : LOG_INFO, "session=%lu name=%s %s worker=%d init=%lu build_us=%lu", s->id,
 	    s->name, how, child_pid(s->child), s->init_pid, s->build_us);
+	if (s->state == STATE_STARTING && s->image_missing)
+		log_info("session=%lu name=%s image=%s is not in the store: the root is the host view", s->id, s->name,
+		    s->spec.image);
 	s->state = STATE_READY;
 	struct msg_session_info info = session_info(s);
 	requests_reply_all(&s->pending, MSG_CREATE, s->house->gateway, MSG_SESSION_INFO, &info);

@@ -35,6 +35,7 @@ rewrite(const struct session *s, bool claimed, bool paused, struct err *e)
 			now.session = s->name;
 			now.spec = s->spec;
 			now.created_ms = s->created_ms;
+			now.image_missing = s->image_missing;
 		}
 		r = same ? 0 : statefile_write(s->dir, &now, e);
 	} else if (r == 1) {

@@ -227,6 +227,10 @@ test_session(void)
 	s.created_us = s.last_used_us = AT;
 	act_say("box_create_session", "{\"session_id\": \"mcp-shared\"}");
 	is(act_reply(&s), SUCCESS(IDLE "}"), "a session, without a key for processes");
+	s.notice = "image x is not in the store";
+	act_say("box_create_session", "{\"session_id\": \"mcp-shared\"}");
+	is(act_reply(&s), SUCCESS(IDLE ", \"notice\": \"image x is not in the store\"}"), "one with a notice");
+	s.notice = "";
 	struct msg_box_sessions all = { .sessions = { 1, &s } };
 	act_say("box_get_sessions", "{}");
 	is(act_reply(&all), SUCCESS("{\"sessions\": [" IDLE "}]}"), "a list");

@@ -286,6 +286,7 @@ find_init(struct worker *w, struct err *e)
 		w->about.init_start = s->init_start;
 		w->about.build_us = s->build_us;
 		w->about.paused = s->paused;
+		w->about.image_missing = s->image_missing;
 		w->about.net_mode = s->net_mode;
 		r = disk_remember(&w->disk, &s->disk, e);
 		w->about.disk = w->disk.told;

@@ -47,6 +47,7 @@ on_worker_start(struct worker *w, struct msg *m, struct err *e)
 		.uid_count = s->uid_count,
 		.created_ms = s->created_ms,
 		.net_mode = s->net_mode,
+		.image_missing = s->work == WORK_BUILD && s->image == -1 && *s->spec.image != '\0',
 	};
 	w->about.disk = w->disk.told;
 	w->process_retention_sec = s->process_retention_sec;
