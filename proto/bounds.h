@@ -112,6 +112,8 @@
 #define LIM_RELAY_CHUNK (64 * KIB) /* a relay's message without lines, as upstream reads */
 #define LIM_RELAY_LINE_MOST (LIM_WINDOW - LIM_RELAY_CHUNK) /* a line is acknowledged whole, so it must fit a window */
 #define LIM_HTTP_HEADER (16 * KIB)                         /* request line and headers */
+#define LIM_HTTP_IDLE_SEC 20.0                             /* from an answer to the first byte of the next request */
+#define LIM_HTTP_REQUESTS 1000                             /* of one connection; the last answer says so */
 #define LIM_PART_SEC 5.0                                   /* a client that was told goodbye closes too within this */
 #define LIM_WS_CLOSE_SEC 10.0                              /* and answers a close frame within this */
 #define LIM_WS_SILENCE_SEC 30.0       /* a relay's client that says nothing for so long is pinged */

@@ -73,7 +73,9 @@ two_readings(void)
 		{ "GET /healthz HTTP/1.1\r\n" HOST "Content-Length: -1\r\n\r\n", "400", "a length below nothing" },
 		{ "GET /healthz HTTP/1.1\r\n" HOST "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n", "400",
 		    "a length and chunks" },
-		{ "GET /healthz HTTP/1.1\r\n" HOST "\r\nGET /readyz HTTP/1.1\r\n\r\n", "400", "two requests" },
+		{ "GET /healthz HTTP/1.1\r\n" HOST "Connection: close\r\n\r\nGET /readyz HTTP/1.1\r\n\r\n", "400",
+		    "a request behind the last" },
+		{ "GET /healthz HTTP/1.0\r\n\r\nGET /readyz HTTP/1.0\r\n\r\n", "400", "two requests of HTTP/1.0" },
 		{ "GET http://localhost/healthz HTTP/1.1\r\n" HOST "\r\n", "400", "a target with a host" },
 		{ "OPTIONS * HTTP/1.1\r\n" HOST "\r\n", "400", "a target that is a star" },
 		{ "CONNECT localhost:80 HTTP/1.1\r\n" HOST "\r\n", "400", "a tunnel" },
@@ -89,7 +91,7 @@ two_readings(void)
 		{ "GET /healthz HTTP/1.1\r\n" HOST "no colon\r\n\r\n", "400", "no colon" },
 		{ "GET /healthz HTTP/1.1\r\n" HOST ": nameless\r\n\r\n", "400", "no name" },
 		{ "GET /\xc3\xa9 HTTP/1.1\r\n" HOST "\r\n", "400", "a target that is not ASCII" },
-		{ "GET /healthz HTTP/1.1\r\n" HOST "\r\nX", "400", "a byte too many" },
+		{ "GET /healthz HTTP/1.1\r\n" HOST "Connection: x, close\r\n\r\nX", "400", "a byte too many" },
 		{ "GET /healthz HTTP/1.1\r\n" HOST "\rX", "400", "headers that end otherwise" },
 		{ "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "400", "TLS where there is none" },
 	};
@@ -332,7 +334,7 @@ silence(void)
 	struct msg    m;
 
 	web_say(&slow, "GET /healthz HTTP/1.1\r\nHost: ");
-	web_say(&asked, "GET /healthz HTTP/1.1\r\n" HOST "\r\n");
+	web_say(&asked, "GET /healthz HTTP/1.1\r\n" HOST "Connection: close\r\n\r\n");
 	sup_until(MSG_HTTP_HEALTH, &m);
 	like(web_hear(&mute), "^HTTP/1.1 408 ", "who says nothing is told that it was too long");
 	like(web_hear(&slow), "^HTTP/1.1 408 ", "who does not end its headers too");

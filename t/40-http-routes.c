@@ -45,7 +45,7 @@ health(void)
 		.running = 5 };
 	struct msg                   m;
 
-	web_say(&c, "GET /healthz HTTP/1.1\r\n" HOST "\r\n");
+	web_say(&c, "GET /healthz HTTP/1.1\r\n" HOST "Connection: close\r\n\r\n");
 	sup_until(MSG_HTTP_HEALTH, &m);
 	cmp_ok(m.conn, "==", c.conn, "/healthz asks the supervisor, without a word about who asks");
 	sup_reply(MSG_BOX_HEALTH_RESULT, m.id, m.conn, &r);
@@ -87,7 +87,7 @@ ready(const char *method, const struct msg_readiness *r)
 	struct client c = web_open();
 	struct msg    m;
 
-	web_say(&c, "%s /readyz HTTP/1.1\r\n" HOST "\r\n", method);
+	web_say(&c, "%s /readyz HTTP/1.1\r\n" HOST "Connection: close\r\n\r\n", method);
 	sup_until(MSG_HTTP_READY, &m);
 	sup_reply(MSG_READINESS, m.id, m.conn, r);
 	msg_clear(&m);

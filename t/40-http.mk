@@ -1,5 +1,5 @@
 # Tests of the HTTP door and its WebSockets, and the gateway they start: with guests of their own.
-web_TESTS := 40-http-routes 40-http-refusals 40-http-control-socket 40-http-tls 40-ws-handshake 40-ws-messages \
+web_TESTS := 40-http-routes 40-http-refusals 40-http-control-socket 40-http-keep-alive 40-http-tls 40-ws-handshake 40-ws-messages \
 	40-ws-slow-readers 40-ws-closing
 $(foreach t,$(web_TESTS),$(eval $(t)_EXTRA := t/lib/gatebox t/lib/webbox))
 40-http-tls_LIBS := $(call libs,openssl)

@@ -23,7 +23,11 @@ two "a header that goes on in the next line" 400 "${H}X-LangBot-Instance-Id: a\r
 is "$(hostile 'my $c = socket_at("/rpc/ws", "X-LangBot-Box-Control-Token" => "\r\n $token"); print ref $c ? 101 : $c =~ m{^HTTP/1.1 (\d+)}')" 400 "one that begins in the next line, though it is the token"
 two "the same with a tab, for a header nobody reads" 400 "${H}X-Other: a\r\n\tTransfer-Encoding: chunked\r\n\r\n"
 two "the preface of HTTP/2" 400 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
-two "a request smuggled behind another" 400 'GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\n\r\nGET /rpc/ws HTTP/1.1\r\n\r\n'
+two "a request smuggled behind the last" 400 'GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\nConnection: close\r\n\r\nGET /rpc/ws HTTP/1.1\r\n\r\n'
+is "$(hostile 'my $c = dial(); put($c, "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" . hello("/rpc/ws", "X-LangBot-Box-Control-Token" => "guess")); print join " ", heard($c) =~ m{HTTP/1.1 (\d+) }g')" \
+	"200 401" "a request behind a probe is judged like the first"
+is "$(hostile 'my $c = dial(); put($c, "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\nGET /readyz HTTP/1.1\r\nHost: evil.example\r\n\r\n"); print join " ", heard($c) =~ m{HTTP/1.1 (\d+) }g')" \
+	"200 421" "and so is its Host"
 two "chunked in another spelling" 413 "${H}Transfer-Encoding: xchunked\r\n\r\n"
 two "both lengths" 400 "${H}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
 two "a carriage return in a value" 400 "${H}X-LangBot-Instance-Id: inst-1\rX-LangBot-Workspace-Id: x\r\n\r\n"

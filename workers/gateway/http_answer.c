@@ -7,12 +7,23 @@
 #include <string.h>
 #include <yajl/yajl_gen.h>
 
+#include "bounds.h"
 #include "utf8.h"
 
 static const char TEXT[] = "text/plain; charset=utf-8", JSON[] = "application/json; charset=utf-8";
 
+/* Its last line: what becomes of the connection. */
 static void
-answer(struct buf *b, unsigned status, const char *type, const char *body, size_t n, bool head)
+put_fate(struct buf *b, bool keep)
+{
+	if (keep)
+		buf_printf(b, "Connection: keep-alive\r\nKeep-Alive: timeout=%.0f\r\n\r\n", LIM_HTTP_IDLE_SEC);
+	else
+		buf_printf(b, "Connection: close\r\n\r\n");
+}
+
+static void
+answer(struct buf *b, unsigned status, const char *type, const char *body, size_t n, bool head, bool keep)
 {
 	buf_printf(b,
 	    "HTTP/1.1 %u %s\r\n"
@@ -21,10 +32,10 @@ answer(struct buf *b, unsigned status, const char *type, const char *body, size_
 	    "Cache-Control: no-store\r\n"
 	    "X-Content-Type-Options: nosniff\r\n"
 	    "Server: boxd\r\n"
-	    "%s%s"
-	    "Connection: close\r\n\r\n",
+	    "%s%s",
 	    status, http_status_str((enum http_status)status), type, n, status == 405 ? "Allow: GET, HEAD\r\n" : "",
 	    status == 426 ? "Sec-WebSocket-Version: 13\r\n" : "");
+	put_fate(b, keep);
 	if (!head)
 		buf_append(b, body, n);
 }
@@ -36,7 +47,7 @@ http_answer_text(struct buf *b, unsigned status, const char *why, bool head)
 	int  n = snprintf(
 	     text, sizeof(text), "%u: %s", status, why != NULL ? why : http_status_str((enum http_status)status));
 
-	answer(b, status, TEXT, text, n < (int)sizeof(text) ? (size_t)n : sizeof(text) - 1, head);
+	answer(b, status, TEXT, text, n < (int)sizeof(text) ? (size_t)n : sizeof(text) - 1, head, false);
 }
 
 void
@@ -44,7 +55,7 @@ http_answer_unauthorized(struct buf *b, bool head)
 {
 	static const char text[] = "Unauthorized";
 
-	answer(b, 401, TEXT, text, strlen(text), head);
+	answer(b, 401, TEXT, text, strlen(text), head, false);
 }
 
 /* ---- JSON ------------------------------------------------------------------------ */
@@ -90,13 +101,13 @@ put_key_empty(yajl_gen g, const char *key)
 
 /* Takes g; NULL when there was no memory for it. */
 static void
-answer_json(struct buf *b, unsigned status, yajl_gen g, bool head)
+answer_json(struct buf *b, unsigned status, yajl_gen g, bool head, bool keep)
 {
 	const unsigned char *text;
 	size_t               n;
 
 	if (g != NULL && yajl_gen_get_buf(g, &text, &n) == yajl_gen_status_ok)
-		answer(b, status, JSON, (const char *)text, n, head);
+		answer(b, status, JSON, (const char *)text, n, head, keep);
 	else
 		http_answer_text(b, 503, "no memory", head);
 	if (g != NULL)
@@ -117,12 +128,12 @@ http_answer_error(struct buf *b, unsigned status, const struct err *e, bool head
 		yajl_gen_map_close(g);
 		yajl_gen_map_close(g);
 	}
-	answer_json(b, status, g, head);
+	answer_json(b, status, g, head, false);
 }
 
 /* The keys are upstream's; those that only its Python has are empty. */
 void
-http_answer_health(struct buf *b, const struct msg_box_health_result *r, bool head)
+http_answer_health(struct buf *b, const struct msg_box_health_result *r, bool head, bool keep)
 {
 	yajl_gen g = yajl_gen_alloc(NULL);
 
@@ -142,7 +153,7 @@ http_answer_health(struct buf *b, const struct msg_box_health_result *r, bool he
 		yajl_gen_map_close(g);
 		yajl_gen_map_close(g);
 	}
-	answer_json(b, 200, g, head);
+	answer_json(b, 200, g, head, keep);
 }
 
 static void
@@ -172,7 +183,7 @@ put_backend(yajl_gen g, const struct msg_readiness *r)
 }
 
 void
-http_answer_ready(struct buf *b, const struct msg_readiness *r, bool head)
+http_answer_ready(struct buf *b, const struct msg_readiness *r, bool head, bool keep)
 {
 	yajl_gen g = yajl_gen_alloc(NULL);
 
@@ -190,7 +201,7 @@ http_answer_ready(struct buf *b, const struct msg_readiness *r, bool head)
 			put_key_empty(g, "resources");
 		yajl_gen_map_close(g);
 	}
-	answer_json(b, r->ready ? 200 : 503, g, head);
+	answer_json(b, r->ready ? 200 : 503, g, head, keep);
 }
 
 /* ---- the handshake of RFC 6455 ------------------------------------------------------ */

@@ -1,5 +1,6 @@
 /*
- * Answers of the HTTP door, as bytes.  Each but the last is the only one of its connection, and says so.
+ * Answers of the HTTP door, as bytes.  Each is the last of its connection, and says so, but for those to probes that
+ * are to be kept and the 101.
  */
 #ifndef GATEWAY_HTTP_ANSWER_H
 #define GATEWAY_HTTP_ANSWER_H
@@ -19,8 +20,9 @@ void http_answer_unauthorized(struct buf *, bool head);
 /* {"error": {"code": "BoxSessionNotFoundError", "message": ".."}} */
 void http_answer_error(struct buf *, unsigned status, const struct err *, bool head);
 
-void http_answer_health(struct buf *, const struct msg_box_health_result *, bool head);
-void http_answer_ready(struct buf *, const struct msg_readiness *, bool head);
+/* Probes.  keep: the connection stays for the next request. */
+void http_answer_health(struct buf *, const struct msg_box_health_result *, bool head, bool keep);
+void http_answer_ready(struct buf *, const struct msg_readiness *, bool head, bool keep);
 
 /* 101 to a WebSocket key that is good; protocol: NULL for none. */
 void http_answer_upgrade(struct buf *, const char *key, const char *protocol);

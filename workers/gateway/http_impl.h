@@ -22,6 +22,8 @@ struct visitor {
 	struct http_route   route;
 	enum { READING, ASKING, UPGRADED, ANSWERED } state;
 	bool            local;    /* came by the control socket */
+	bool            resting;  /* ASKING: answered, and the answer is still on its way */
+	uint64_t        asked;    /* requests made to the supervisor so far; the last one's id */
 	struct stranger stranger; /* one until it has shown who it is, unless local */
 	struct ws      *ws;       /* owned; UPGRADED */
 };

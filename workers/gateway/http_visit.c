@@ -1,13 +1,18 @@
 /*
- * A visitor asks for one thing:
+ * A visitor asks for a WebSocket, or for a probe as often as it likes:
  *
  *	READING -> ASKING -> UPGRADED			a WebSocket
- *	                 \-> ANSWERED			anything else; so may READING end
+ *	  ^              \-> ANSWERED			an error, or the last probe; so may READING end
+ *	  `--------------'				a probe whose connection is kept
  *
  * READING ends with the headers, which have LIM_HELLO_SEC from connecting (TLS included).  ASKING: the supervisor
  * is asked, about the visitor (HTTP_AUTH) or for what a probe tells.  A WebSocket client may send frames meanwhile:
- * they wait, at first here, so that it is seen when it leaves, and soon in its socket.  There is one request per connection: LangBot's are WebSockets, and a probe
- * gains nothing from a second.
+ * they wait, at first here, so that it is seen when it leaves, and soon in its socket.
+ *
+ * A kept connection is still a stranger's: it is the first that makes room for another, it may rest for
+ * LIM_HTTP_IDLE_SEC, and its next request has LIM_HELLO_SEC from its first byte.  Requests that are sent ahead wait in
+ * the socket: the next is read when the answer before it has left.  One that rests is closed without a word, because
+ * it would take that for the answer to its next request.
  *
  * Each visitor is announced to the supervisor before its first byte, with its socket: who fails often from one
  * address is slowed there.
@@ -26,7 +31,6 @@
 static const char MCP[] = "mcp";
 
 enum {
-	ASK_ID = 1,              /* of the one request we make for a visitor ourselves */
 	EARLY_BYTES = 16 * 1024, /* of frames before the answer, kept here */
 };
 
@@ -60,6 +64,26 @@ say_text(struct visitor *v, unsigned status, const char *why)
 	say_last(v, &b, why != NULL ? why : "answered");
 }
 
+/* It has had an answer, and nothing of its next request has come. */
+static bool
+is_resting(const struct visitor *v)
+{
+	return v->resting || (v->state == READING && v->asked > 0 && v->request.fed == 0);
+}
+
+/* The same for one that may not be waiting for anything. */
+static void
+say_unasked(struct visitor *v, unsigned status, const char *why)
+{
+	if (!is_resting(v)) {
+		say_text(v, status, why);
+		return;
+	}
+	v->state = ANSWERED;
+	v->stranger.stage = STRANGER_ANSWERED;
+	flow_part(v->flow, why);
+}
+
 static void
 say_error(struct visitor *v, unsigned status, const struct err *e)
 {
@@ -72,6 +96,42 @@ say_error(struct visitor *v, unsigned status, const struct err *e)
 	say_last(v, &b, e->text);
 }
 
+/* ---- connections that are kept ------------------------------------------------------------ */
+
+/* Does the connection stay when this request is answered? */
+static bool
+is_kept(const struct visitor *v)
+{
+	return v->request.parser.http_minor == 1 && !http_request_lists(&v->request, HEADER_CONNECTION, "close") &&
+	       v->asked < LIM_HTTP_REQUESTS && !v->http->going_away;
+}
+
+static void
+read_next(struct visitor *v)
+{
+	v->resting = false;
+	v->state = READING;
+	http_request_clear(&v->request);
+	http_request_init(&v->request);
+	flow_owe(v->flow, LIM_HTTP_IDLE_SEC);
+	flow_release(v->flow, HOLD_ANSWER);
+}
+
+/* An answer to a probe; the buf is taken. */
+static void
+say_probed(struct visitor *v, struct buf *b, bool kept)
+{
+	if (!kept || b->failed) {
+		say_last(v, b, "answered");
+		return;
+	}
+	v->resting = true;
+	v->stranger.stage = STRANGER_ANSWERED;
+	flow_send(v->flow, b);
+	if (flow_queued(v->flow) == 0) /* else a client that closed its side would not get it */
+		read_next(v);
+}
+
 /* ---- the request ----------------------------------------------------------------------- */
 
 static void
@@ -81,10 +141,11 @@ ask(struct visitor *v, enum msg_type t, const void *body)
 
 	v->state = ASKING;
 	v->stranger.stage = STRANGER_ASKING;
+	v->asked++;
 	flow_owe(v->flow, 0);
 	if (t != MSG_HTTP_AUTH) /* a probe may have closed its side already, and waits */
 		flow_hold(v->flow, HOLD_ANSWER);
-	if (caller_send(v->caller, t, ASK_ID, body, &e) == -1)
+	if (caller_send(v->caller, t, v->asked, body, &e) == -1)
 		say_error(v, 503, &e);
 }
 
@@ -153,8 +214,8 @@ judge(struct visitor *v, bool more_bytes)
 		say_text(v, 405, NULL);
 	else if (v->route.kind == ROUTE_RPC || v->route.kind == ROUTE_RELAY)
 		ask_auth(v);
-	else if (more_bytes)
-		say_text(v, 400, "one request per connection, and no body");
+	else if (more_bytes && !is_kept(v))
+		say_text(v, 400, "bytes behind the last request");
 	else if (v->route.kind == ROUTE_HEALTH)
 		ask(v, MSG_HTTP_HEALTH, &health);
 	else
@@ -173,6 +234,10 @@ on_bytes(void *arg, const char *bytes, size_t n)
 			flow_hold(v->flow, HOLD_ANSWER);
 		return 0;
 	}
+	if (is_resting(v)) { /* not any more */
+		flow_owe(v->flow, LIM_HELLO_SEC);
+		v->stranger.stage = STRANGER_READING;
+	}
 	size_t used = http_request_feed(&v->request, bytes, n);
 	if (v->request.status != 0)
 		say_text(v, v->request.status, v->request.why);
@@ -184,7 +249,7 @@ on_bytes(void *arg, const char *bytes, size_t n)
 static void
 on_deadline(void *arg)
 {
-	say_text(arg, 408, "the request did not come in time");
+	say_unasked(arg, 408, "the request did not come in time");
 }
 
 /* ---- the upgrade --------------------------------------------------------------------------- */
@@ -259,18 +324,20 @@ static void
 on_health(struct visitor *v, const struct msg *m)
 {
 	struct buf b = { 0 };
+	bool       kept = is_kept(v);
 
-	http_answer_health(&b, m->body, is_head(v));
-	say_last(v, &b, "answered");
+	http_answer_health(&b, m->body, is_head(v), kept);
+	say_probed(v, &b, kept);
 }
 
 static void
 on_ready(struct visitor *v, const struct msg *m)
 {
 	struct buf b = { 0 };
+	bool       kept = is_kept(v);
 
-	http_answer_ready(&b, m->body, is_head(v));
-	say_last(v, &b, "answered");
+	http_answer_ready(&b, m->body, is_head(v), kept);
+	say_probed(v, &b, kept);
 }
 
 static void
@@ -297,7 +364,7 @@ on_reply(struct visitor *v, struct msg *m)
 	enum http_route_kind kind = v->route.kind;
 	struct err           e;
 
-	if (v->state != ASKING || m->id != ASK_ID)
+	if (v->state != ASKING || v->resting || m->id != v->asked)
 		return;
 	if (m->failed)
 		say_error(v, answers[kind].refused, &m->error);
@@ -322,7 +389,7 @@ on_closing(struct visitor *v, const struct msg_closing *bye)
 				      : WS_NORMAL,
 		    why == E_SHUTDOWN ? GOING_AWAY : bye->reason);
 	else if (v->state != ANSWERED)
-		say_text(v, denied ? 403 : 503, bye->reason);
+		say_unasked(v, denied ? 403 : 503, bye->reason);
 }
 
 static void
@@ -368,6 +435,8 @@ on_drained(void *arg)
 
 	if (v->state == UPGRADED)
 		ws_drained(v->ws);
+	else if (v->resting && flow_queued(v->flow) == 0)
+		read_next(v);
 }
 
 static void
@@ -426,7 +495,9 @@ visitor_make_room(struct visitor *v)
 	struct buf b = { 0 };
 
 	stranger_remove(&v->http->strangers, &v->stranger);
-	if (v->state == READING) {
+	if (is_resting(v)) {
+		flow_finish(v->flow, NEEDED);
+	} else if (v->state == READING) {
 		http_answer_text(&b, 503, "another client needed this place; try again later", false);
 		flow_send(v->flow, &b);
 		flow_finish(v->flow, NEEDED);
@@ -442,5 +513,5 @@ visitor_go_away(struct visitor *v)
 	if (v->state == UPGRADED)
 		ws_finish(v->ws, WS_GOING_AWAY, GOING_AWAY);
 	else if (v->state != ANSWERED)
-		say_text(v, 503, GOING_AWAY);
+		say_unasked(v, 503, GOING_AWAY);
 }
