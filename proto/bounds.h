@@ -68,13 +68,15 @@
 #define LIM_PREVIEW (16 * KIB) /* of a process's stderr: 4000 characters of up to four bytes */
 #define LIM_RING (4 * MIB) /* most of a process's standard output that is held; in init, so in the session's memory */
 #define LIM_RING_DEFAULT (256 * KIB)
-#define LIM_ABOUT (256 * KIB) /* argv, env and policy of a process, kept in init for the next worker */
-#define LIM_WRITE MIB         /* bytes of one process_write, and waiting for one process */
-#define LIM_WRITES 64         /* writes waiting for one process */
-#define LIM_FEED (16 * KIB)   /* of that on its way through init; a larger payload would cost a memfd each */
-#define LIM_READY_LINE 4096   /* of a line that is compared with ready_pattern */
-#define LIM_FILES 1000        /* entries of a directory in one answer */
-#define LIM_FILE_CHUNK MIB    /* bytes of a file in one message */
+#define LIM_RING_SPARE (64 * KIB) /* kept beside a whole line: what was written before and behind it */
+#define LIM_RINGS (256 * MIB)     /* of all processes that keep whole lines for LangBot's relays */
+#define LIM_ABOUT (256 * KIB)     /* argv, env and policy of a process, kept in init for the next worker */
+#define LIM_WRITE MIB             /* bytes of one process_write, and waiting for one process */
+#define LIM_WRITES 64             /* writes waiting for one process */
+#define LIM_FEED (16 * KIB)       /* of that on its way through init; a larger payload would cost a memfd each */
+#define LIM_READY_LINE 4096       /* of a line that is compared with ready_pattern */
+#define LIM_FILES 1000            /* entries of a directory in one answer */
+#define LIM_FILE_CHUNK MIB        /* bytes of a file in one message */
 
 #define LIM_FILTER_RULES 1024 /* of a seccomp policy; ours has about 460, and the kernel takes 4096 instructions */
 /* Files of a session, and box-files that serves them */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "langbot_impl.h"
+#include "log.h"
 #include "share.h"
 
 /* ---- what is told of one -------------------------------------------------------------------------------- */
@@ -120,6 +121,25 @@ check_capacity(struct action *a, uint64_t *capacity, struct err *e)
 	return 0;
 }
 
+/*
+ * A relay passes a line on only whole, so a whole one must be kept while nobody is attached.  It is the session's memory;
+ * all of them together are bounded as well, and beyond that a process keeps what every process does.
+ */
+static uint64_t
+line_kept(const struct action *a, const char *process)
+{
+	const struct house *h = a->langbot->house;
+	uint64_t            line = h->config->relay_line_bytes, others = h->processes + h->starting;
+
+	if ((others + 1) * (line + LIM_RING_SPARE) <= LIM_RINGS)
+		return line;
+	log_warn(
+	    "session=%s process=%s a line of %lu bytes is not kept whole while nobody is attached: %lu other processes "
+	    "share %lu MiB",
+	    a->name, log_escape(process, strlen(process)), line, others, LIM_RINGS / MIB);
+	return 0;
+}
+
 void
 on_box_process_start(struct action *a)
 {
@@ -149,6 +169,7 @@ on_box_process_start(struct action *a)
 	start.spec.env = b->env;
 	start.spec.workdir = b->cwd;
 	start.spec.memory_mb = b->memory_mb;
+	start.spec.line_bytes = line_kept(a, b->process_id);
 	action_ask(a, MSG_PROCESS_START, &start, on_started);
 	free(argv);
 }

@@ -259,16 +259,26 @@ exec_tick(struct exec *x)
 
 /* ---- its start ------------------------------------------------------------------------ */
 
+/* Of standard output, while it runs. */
+static uint64_t
+ring_of(const struct msg_spawn *m)
+{
+	uint64_t line = m->line_bytes > 0 ? m->line_bytes + LIM_RING_SPARE : 0;
+
+	return line > m->ring_bytes ? line : m->ring_bytes;
+}
+
 static int
 open_streams(struct exec *x, struct loop *l, const struct msg_spawn *m, int theirs[2], struct err *e)
 {
 	enum pump_mode mode = m->managed ? PUMP_RING : m->window > 0 ? PUMP_STREAM : PUMP_KEEP;
 	uint64_t       limit = m->window > 0 ? m->window : m->keep_bytes;
-	uint64_t       limits[2] = { m->managed ? m->ring_bytes : limit, m->managed ? LIM_PREVIEW : limit };
+	uint64_t       limits[2] = { m->managed ? ring_of(m) : limit, m->managed ? LIM_PREVIEW : limit };
 
 	for (int i = 0; i < 2; i++)
 		if (pump_open(&x->streams[i], l, mode, limits[i], &theirs[i], e) == -1)
 			return -1;
+	x->streams[STREAM_STDOUT].rest = m->managed ? m->ring_bytes : 0;
 	x->streams[STREAM_STDOUT].moved = on_stdout_moved;
 	x->streams[STREAM_STDERR].moved = on_stderr_moved;
 	if (m->managed && m->window > 0) /* before its first byte: a follow that comes later may come too late */

@@ -4,6 +4,7 @@
  * the next one.  Restarting, readiness and names are the worker's business.
  */
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "clock.h"
@@ -33,6 +34,7 @@ managed_inherit(struct exec *x, struct exec *before)
 	for (int i = 0; i < 2; i++)
 		pump_inherit(&x->streams[i], &before->streams[i]);
 	x->in.taken = before->in.taken;
+	x->told = before->told;
 }
 
 int
@@ -75,12 +77,28 @@ managed_next(struct exec *x, struct packet *out, struct err *e)
 	return 1;
 }
 
+/* Whoever reads from here on misses it, and standard error is what LangBot shows to people. */
+static void
+tell_dropped(struct exec *x)
+{
+	struct pump *p = &x->streams[STREAM_STDOUT];
+	char         line[128];
+
+	if (p->dropped == x->told)
+		return;
+	snprintf(line, sizeof(line), "boxd: %lu bytes of standard output were dropped: nobody had read them\n",
+	    p->dropped - x->told);
+	x->told = p->dropped;
+	pump_say(&x->streams[STREAM_STDERR], line);
+}
+
 int
 managed_follow(struct exec *x, const struct msg_follow *m, struct msg_followed *out, struct err *e)
 {
 	struct pump *p = &x->streams[STREAM_STDOUT];
 
 	(void)e;
+	tell_dropped(x);
 	pump_follow(p, m->offset, m->unread, m->window);
 	*out = (struct msg_followed){ .from = p->sent, .end = p->end };
 	exec_touch(x);

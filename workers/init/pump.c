@@ -266,10 +266,21 @@ pump_settled(const struct pump *p)
 	return p->source.fd == -1 || p->total >= p->settle;
 }
 
+/* What of a ring is held only for a writer that goes on. */
+static void
+shrink(struct pump *p)
+{
+	struct chunk *c;
+
+	while (p->ring && p->rest > 0 && !p->followed && (c = p->first) != NULL && p->end - (c->at + c->len) >= p->rest)
+		free(chunk_drop(p));
+}
+
 void
 pump_stop(struct pump *p)
 {
 	p->mode = PUMP_DROP;
+	shrink(p);
 	pump_watch(p);
 }
 
@@ -359,6 +370,8 @@ void
 pump_unfollow(struct pump *p)
 {
 	p->followed = false;
+	if (p->mode == PUMP_DROP)
+		shrink(p);
 	pump_watch(p);
 }
 

@@ -22,6 +22,7 @@ struct pump {
 	void (*moved)(struct pump *); /* bytes came, or the end */
 	enum pump_mode mode;
 	uint64_t       limit;
+	uint64_t       rest;   /* ring: the limit once nothing more is taken in; 0: the same */
 	uint64_t       total;  /* bytes that ever came out of the pipe */
 	uint64_t       settle; /* see pump_settle */
 	struct buf     kept;   /* PUMP_KEEP */

@@ -91,6 +91,7 @@ send_spawn(struct process *p, uint64_t id, struct err *e)
 	s.workdir = spec->workdir;
 	s.managed = true;
 	s.ring_bytes = spec->ring_bytes;
+	s.line_bytes = spec->line_bytes;
 	if (!p->record.ready && p->attach == 0) /* the follow that is sent next may come when the ring has gone round */
 		s.window = OWN_WINDOW;
 	s.continues = p->exec;
