@@ -383,6 +383,17 @@ set_on_timeout(struct args *a, const char *v, struct err *e)
 }
 
 static int
+set_on_disconnect(struct args *a, const char *v, struct err *e)
+{
+	int which = 0;
+
+	if (one_of(MSG_EXEC, "on_disconnect", v, &which, e) == -1)
+		return -1;
+	a->exec.on_disconnect = (enum on_disconnect)which;
+	return 0;
+}
+
+static int
 set_timeout(struct args *a, const char *v, struct err *e)
 {
 	const char *rest = "";
@@ -602,6 +613,7 @@ const struct opt exec_options[] = { { 'e', "env", "NAME[=VALUE]", "set a variabl
 	{ 'i', "stdin", NULL, "send our standard input, up to 16 MiB", set_stdin },
 	{ 'c', "command", "STRING", "run STRING by 'sh -lc' instead of CMD", set_command },
 	{ 0, "on-timeout", "keep|drop", "drop: delete the session on timeout", set_on_timeout },
+	{ 0, "on-disconnect", "keep|cancel", "cancel: kill the command when boxctl is gone", set_on_disconnect },
 	{ 0, "no-stream", NULL, "print the output after the command's end", set_buffered }, END_OF_TABLE };
 
 const struct opt process_options[] = { { 'e', "env", "NAME[=VALUE]",

@@ -92,6 +92,7 @@
 
 /* Clients */
 #define LIM_CONN_INFLIGHT 128   /* requests of one connection that wait for their reply */
+#define LIM_CONN_CANCELS 4      /* of LangBot's cancels, beside those */
 #define LIM_CONN_OUT (64 * MIB) /* bytes queued for a client that does not read: then it is dropped */
 #define LIM_CONN_HIGH (4 * MIB) /* from here on its requests are not read */
 #define LIM_CONN_LOW MIB        /* and who waits to say more to it may go on */

@@ -2,8 +2,9 @@
  * Every action passes here, in this order: is there a context, is it of the trusted instance, [admission], the
  * fence, [sessions of other generations are gone], and then its own file.
  *
- * An action is cancelled when its client leaves or its generation is over.  A cancelled one has no step left, so
- * nothing of it comes late: a session that it was having made is there already, and is retired with the others.
+ * An action is cancelled by BOX_CANCEL, when its generation is over, or when its client leaves; but a command that
+ * was started then runs on, and its result is dropped.  A cancelled action has no step left, so nothing of it comes
+ * late: a session that it was having made is there already, and is retired with the others.
  */
 #include "langbot.h"
 
@@ -19,6 +20,7 @@
 #include "share.h"
 
 static void on_advance(void *arg, const struct msg_context *);
+static void on_box_cancel(struct action *);
 
 struct langbot *
 langbot_open(struct house *h, struct err *e)
@@ -112,6 +114,7 @@ static const struct {
 	[MSG_BOX_PROCESS_STOP] = { on_box_process_stop, SANDBOX },
 	[MSG_BOX_STATUS] = { on_box_status, SANDBOX },
 	[MSG_BOX_STORAGE] = { on_box_storage, TENANT },
+	[MSG_BOX_CANCEL] = { on_box_cancel, TENANT },
 	[MSG_BOX_PING] = { action_done, HOST },
 	[MSG_BOX_HEALTH] = { on_box_health, HOST },
 	[MSG_BOX_BACKEND_INFO] = { on_box_backend_info, HOST },
@@ -178,6 +181,13 @@ begin(struct action *a)
 	}
 }
 
+/* The host's own actions are nobody's share, and a cancel must get through when the share is used up. */
+static bool
+is_shared(const struct action *a)
+{
+	return on[a->type].kind != HOST && a->type != MSG_BOX_CANCEL;
+}
+
 /* All workspaces of a LangBot share one connection, and what it may have in flight. */
 static int
 check_share(const struct action *a, struct err *e)
@@ -185,10 +195,10 @@ check_share(const struct action *a, struct err *e)
 	const struct action *other;
 	uint64_t             have = 0;
 
-	if (on[a->type].kind == HOST)
+	if (!is_shared(a))
 		return 0;
 	TAILQ_FOREACH (other, &a->langbot->actions, next)
-		have += other != a && other->conn == a->conn && on[other->type].kind != HOST &&
+		have += other != a && other->conn == a->conn && is_shared(other) &&
 			context_same_workspace(&other->context, &a->context);
 	return share_check(a->langbot->house->config, have, LIM_CONN_INFLIGHT, E_BUSY,
 	    "Workspace is busy: too many concurrent actions", e);
@@ -226,10 +236,11 @@ langbot_deliver(struct house *h, const struct msg *m, struct err *e)
 
 /* ---- cancelling --------------------------------------------------------------------------------------------- */
 
+/* A command that was started runs to its end or timeout; one that still waits for its session is dropped. */
 static bool
 is_finished_anyway(const struct action *a)
 {
-	return a->type == MSG_BOX_INIT || a->type == MSG_BOX_SHUTDOWN;
+	return a->type == MSG_BOX_INIT || a->type == MSG_BOX_SHUTDOWN || exec_is_started(a);
 }
 
 void
@@ -246,6 +257,31 @@ langbot_conn_gone(struct langbot *l, uint64_t conn)
 		else
 			action_free(a);
 	}
+}
+
+static struct action *
+find_cancelled(const struct action *by)
+{
+	uint64_t       call = ((const struct msg_box_cancel *)by->body)->call;
+	struct action *a;
+
+	TAILQ_FOREACH (a, &by->langbot->actions, next)
+		if (a != by && a->conn == by->conn && a->id == call && on[a->type].kind != HOST &&
+		    a->context.generation == by->context.generation &&
+		    context_same_workspace(&a->context, &by->context))
+			return a;
+	return NULL;
+}
+
+static void
+on_box_cancel(struct action *a)
+{
+	struct action           *found = find_cancelled(a);
+	struct msg_box_cancelled r = { .cancelled = found != NULL };
+
+	if (found != NULL)
+		action_free(found); /* without a reply */
+	action_reply(a, MSG_BOX_CANCELLED, &r);
 }
 
 /* Those who still wait for an older one are told at once, not left to their timeouts. */

@@ -71,7 +71,7 @@ exec_failed(struct action *a, const struct err *why)
 {
 	struct err e = *why, gone;
 
-	if (why->code == E_UNSTARTED && !a->making->again) {
+	if (why->code == E_UNSTARTED && !a->making->again && a->conn != 0) {
 		making_again(a); /* nothing ran */
 		return;
 	}
@@ -122,6 +122,18 @@ on_standing(struct action *a, const struct msg *reply)
 	x.timeout_ms = b->timeout_sec * 1000;
 	x.keep_bytes = KEEP;
 	action_ask(a, MSG_EXEC, &x, on_result);
+}
+
+bool
+exec_is_started(const struct action *a)
+{
+	const struct session *s = registry_find(a->langbot->house->registry, a->name);
+
+	if (a->type != MSG_BOX_EXEC || a->making == NULL)
+		return false;
+	if (a->making->result_kept.msg.body != NULL)
+		return true; /* it has ended, and its session is ending too */
+	return a->call != NULL && a->call->fn == on_result && (s == NULL || !session_exec_waits(s, a->call->id));
 }
 
 void

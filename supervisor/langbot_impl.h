@@ -137,6 +137,9 @@ void making_again(struct action *);
 void on_box_create(struct action *);
 void on_box_exec(struct action *);
 
+/* Is this an exec whose command a worker has? */
+bool exec_is_started(const struct action *);
+
 /* ---- langbot_spec.c ---- */
 
 void spec_from_box(struct msg_spec *, const struct msg_box_spec *);

@@ -27,6 +27,7 @@ struct request {
 	bool               streamed;
 	bool               anew; /* a CREATE, in held: to be routed once more when the session is gone */
 	enum on_timeout    on_timeout;
+	bool               dies_alone; /* EXEC: cancelled when its client is gone */
 	uint64_t           denied;     /* EXEC: so many connections of its session had been refused before */
 	struct packet      held;       /* not yet sent to a worker; EXEC, after a timeout: the reply */
 	struct packet      sent;       /* EXEC: to be sent once more, should no init have heard of it */

@@ -199,6 +199,7 @@ static const struct {
 	[MSG_BOX_PROCESS_START] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
 	[MSG_BOX_PROCESS_GET] = { langbot_deliver, false, ID_NATIVE | ID_RPC },
 	[MSG_BOX_PROCESS_STOP] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
+	[MSG_BOX_CANCEL] = { langbot_deliver, false, ID_NATIVE | ID_RPC },
 	[MSG_BOX_STATUS] = { langbot_deliver, false, ID_NATIVE | ID_RPC },
 	[MSG_BOX_STORAGE] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
 	[MSG_BOX_PING] = { langbot_deliver, false, ID_NATIVE | ID_RPC },

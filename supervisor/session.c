@@ -145,6 +145,7 @@ on_exec(struct session *s, const struct msg *m, struct err *e)
 	r->exec = house_next_id(s->house);
 	r->streamed = x->window > 0;
 	r->on_timeout = x->on_timeout;
+	r->dies_alone = x->on_disconnect == ON_DISCONNECT_CANCEL;
 	r->denied = session_net_info(s).denied;
 	if (send_or_hold(s, r, x, e) == -1) {
 		request_drop(&s->pending, r);
@@ -420,18 +421,47 @@ session_deliver(struct session *s, const struct msg *m, struct err *e)
 	return on[m->type].fn(s, m, e);
 }
 
-/* Commands go on without their client; nobody reads a stream any more. */
+bool
+session_exec_waits(const struct session *s, uint64_t id)
+{
+	const struct request *r = request_find(&s->pending, CONN_OWN, id);
+
+	return r != NULL && r->type == MSG_EXEC && r->held.bytes.len > 0;
+}
+
+void
+session_cancel_alone(struct session *s, struct request *r)
+{
+	struct msg_cancel c = { .call = r->exec };
+	struct err        e = { 0 };
+
+	if (r->held.bytes.len > 0)
+		cancel_held(s, r);
+	else if (s->child != NULL) /* else the next worker is told */
+		link_send(child_link(s->child), MSG_CANCEL, house_next_id(s->house), 0, &c, &e);
+}
+
+static void
+lose_client(struct session *s, struct request *r)
+{
+	struct err e = { 0 };
+
+	r->conn = 0;
+	if (r->streamed && s->child != NULL && r->held.bytes.len == 0)
+		link_send(child_link(s->child), MSG_DETACH, 0, 0, &(struct msg_detach){ .call = r->exec }, &e);
+	if (r->type == MSG_EXEC && r->dies_alone)
+		session_cancel_alone(s, r);
+}
+
+/* Commands go on without their client unless it chose otherwise; nobody reads a stream any more. */
 void
 session_conn_gone(struct session *s, uint64_t conn)
 {
-	struct request *r;
-	struct err      e = { 0 };
+	struct request *r = TAILQ_FIRST(&s->pending), *next;
 
-	TAILQ_FOREACH (r, &s->pending, next) {
-		if (r->conn == 0 || r->conn == CONN_OWN || (conn != 0 && r->conn != conn))
-			continue;
-		r->conn = 0;
-		if (r->streamed && s->child != NULL && r->held.bytes.len == 0)
-			link_send(child_link(s->child), MSG_DETACH, 0, 0, &(struct msg_detach){ .call = r->exec }, &e);
+	for (; r != NULL; r = next) {
+		next = TAILQ_NEXT(r, next);
+		if (r->conn != 0 && r->conn != CONN_OWN && (conn == 0 || r->conn == conn))
+			lose_client(s, r);
 	}
 }

@@ -55,6 +55,9 @@ int  session_make_anew(struct session *, const struct msg *m, struct err *);
 bool session_is_made_anew(const struct session *);
 bool session_is_closing(const struct session *);
 
+/* Has no worker got this exec of boxd's own yet? */
+bool session_exec_waits(const struct session *, uint64_t id);
+
 /* End it; why is for the log and for those who wait. */
 void session_close(struct session *, const char *why);
 

@@ -59,6 +59,9 @@ struct session {
 /* No client can say a name that begins with a dot. */
 #define SPARE_PREFIX ".spare."
 
+/* session.c: kill a command whose client is gone. */
+void session_cancel_alone(struct session *, struct request *);
+
 /* ---- session_life.c ---- */
 
 void session_init_timers(struct session *);

@@ -438,6 +438,19 @@ check_required(const struct session *s, struct err *e)
 	return 0;
 }
 
+/* Commands whose client left while no worker was there to kill them. */
+static void
+cancel_abandoned(struct session *s)
+{
+	struct request *r = TAILQ_FIRST(&s->pending), *next;
+
+	for (; r != NULL; r = next) {
+		next = TAILQ_NEXT(r, next);
+		if (r->type == MSG_EXEC && r->conn == 0 && r->dies_alone)
+			session_cancel_alone(s, r);
+	}
+}
+
 static void
 become_ready(struct session *s, const char *how)
 {
@@ -455,6 +468,7 @@ become_ready(struct session *s, const char *how)
 	s->state = STATE_READY;
 	struct msg_session_info info = session_info(s);
 	requests_reply_all(&s->pending, MSG_CREATE, s->house->gateway, MSG_SESSION_INFO, &info);
+	cancel_abandoned(s);
 	send_held(s);
 	session_touch(s);
 }

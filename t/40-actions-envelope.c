@@ -20,6 +20,9 @@ told(const char *text)
 static void
 test_seq(void)
 {
+	static const char *const wishes[] = { "1", "null", "true", "1.0" };
+	char                     text[120];
+
 	is(told("{\"seq_id\": 48213, \"action\": \"__ping\", \"data\": {}}"),
 	    "{\"seq_id\": 48213, \"code\": 0, \"message\": \"success\", \"data\": {}, \"chunk_status\": \"continue\"}",
 	    "a ping, as the reference shows it");
@@ -31,6 +34,12 @@ test_seq(void)
 	    "^\\{\"seq_id\": 123456789012345678901234567890, \"code\": 0,", "and one of 100 bits");
 	like(told("{\"seq_id\": true, \"action\": \"__ping\", \"data\": {}, \"more\": [1]}"),
 	    "^\\{\"seq_id\": true, \"code\": 0,", "keys that are not known are passed over");
+	for (size_t i = 0; i < sizeof(wishes) / sizeof(*wishes); i++) {
+		snprintf(text, sizeof(text),
+		    "{\"seq_id\": 8, \"action\": \"__ping\", \"data\": {}, \"stream_flow_control\": %s}", wishes[i]);
+		like(told(text), "^\\{\"seq_id\": 8, \"code\": 0,", "stream_flow_control %s is an ordinary ping",
+		    wishes[i]);
+	}
 	is(told("{\"action\": \"__ping\", \"data\": {}}"),
 	    "{\"seq_id\": -1, \"code\": 1, \"message\": \"ValidationError: 1 validation error for "
 	    "ActionRequest\\nseq_id\\n"
@@ -91,6 +100,13 @@ test_invalid(void)
 		{ "{\"seq_id\": 5, \"action\": \"box_status\", \"data\": {}, \"context\": {\"instance_uuid\": "
 		  "\"i\\u0000\", \"workspace_uuid\": \"w\"}}",
 		    "must not have a NUL in it" },
+		{ "{\"seq_id\": 5, \"action\": \"__ping\", \"data\": {}, \"stream_flow_control\": 2}",
+		    "^ValidationError: 1 validation error for ActionRequest\nstream_flow_control\n  Input should be 1 "
+		    "\\[type=literal_error, input_value=2, input_type=int\\]\n" },
+		{ "{\"seq_id\": 5, \"action\": \"__ping\", \"data\": {}, \"stream_flow_control\": \"1\"}",
+		    "input_value='1', input_type=str\\]" },
+		{ "{\"seq_id\": 5, \"action\": \"__ping\", \"data\": {}, \"stream_flow_control\": false}",
+		    "input_value=False, input_type=bool\\]" },
 		{ "{\"seq_id\": 5, \"action\": \"__heartbeat\", \"data\": {}}",
 		    "^ValueError: Action __heartbeat not found$" },
 		{ "{\"seq_id\": 5, \"action\": \"\", \"data\": {}}", "^ValueError: Action  not found$" },
@@ -178,6 +194,91 @@ test_budget(void)
 }
 
 static void
+say(int seq, const char *action, const char *data)
+{
+	char text[300];
+
+	snprintf(text, sizeof(text), "{\"seq_id\": %d, \"action\": \"%s\", \"data\": %s, \"context\": " CONTEXT "}",
+	    seq, action, data);
+	fakews_textn(&act_ws, text, strlen(text));
+}
+
+static uint64_t
+target(const struct fake_ask *a)
+{
+	return a->type == MSG_BOX_CANCEL ? ((const struct msg_box_cancel *)a->msg.body)->call : UINT64_MAX;
+}
+
+static void
+test_cancel(void)
+{
+	struct msg_box_cancelled yes = { .cancelled = true }, no = { .cancelled = false };
+	struct msg_box_sessions  none = { 0 };
+
+	say(1, "box_get_sessions", "{}");
+	say(2, "box_get_sessions", "{}");
+	say(3, "__cancel_action", "{\"seq_id\": 1}");
+	ok(act_ws.nasks == 3 && target(&act_ws.asks[2]) == act_ws.asks[0].id,
+	    "a cancel names the request of that seq_id");
+	fakews_answer(&act_ws, &act_ws.asks[2], &yes);
+	is(fakews_sent(&act_ws),
+	    "{\"seq_id\": 3, \"code\": 0, \"message\": \"success\", \"data\": {\"cancelled\": true}, \"chunk_status\": "
+	    "\"continue\"}",
+	    "and is answered");
+	fakews_answer(&act_ws, &act_ws.asks[0], &none);
+	ok(fakews_sent(&act_ws) == NULL, "what was cancelled gets no reply");
+	say(4, "__cancel_action", "{\"seq_id\": 1}");
+	cmp_ok(target(&act_ws.asks[3]), "==", 0, "it is unknown from then on");
+	fakews_answer(&act_ws, &act_ws.asks[3], &no);
+	like(fakews_sent(&act_ws), "\\{\"cancelled\": false\\}", "false");
+	say(2, "__cancel_action", "{\"seq_id\": 2}");
+	cmp_ok(target(&act_ws.asks[4]), "==", 0, "a cancel of its own seq_id finds nothing");
+	say(5, "__cancel_action", "{\"seq_id\": 2}");
+	fakews_answer(&act_ws, &act_ws.asks[5], &no);
+	fakews_sent(&act_ws);
+	fakews_answer(&act_ws, &act_ws.asks[1], &none);
+	like(fakews_sent(&act_ws), "\"seq_id\": 2, \"code\": 0", "what was not cancelled is answered");
+}
+
+static void
+test_control_refusals(void)
+{
+	static const char *const seqs[] = { "{}", "{\"seq_id\": true}", "{\"seq_id\": \"1\"}", "{\"seq_id\": 1.0}",
+		"{\"seq_id\": null}" };
+	static const char *const acks[] = { "{}", "{\"seq_id\": 1}", "{\"index\": 1}",
+		"{\"seq_id\": 1, \"index\": true}", "{\"seq_id\": \"1\", \"index\": 1}" };
+
+	for (size_t i = 0; i < sizeof(seqs) / sizeof(*seqs); i++)
+		is(act_refusal("__cancel_action", seqs[i]), "ValueError: Cancellation requires an integer seq_id",
+		    "cancel %s", seqs[i]);
+	for (size_t i = 0; i < sizeof(acks) / sizeof(*acks); i++)
+		is(act_refusal("__stream_ack", acks[i]),
+		    "ValueError: Stream acknowledgement requires integer sequence and index", "ack %s", acks[i]);
+	act_say("__stream_ack", "{\"seq_id\": 1, \"index\": 4}");
+	fakews_answer(&act_ws, fakews_asked(&act_ws), &done);
+	is(fakews_sent(&act_ws), SUCCESS("{\"accepted\": false}"), "there is no stream to acknowledge");
+}
+
+static void
+test_control_budget(void)
+{
+	for (int i = 0; i < 128; i++)
+		say(i, "box_get_sessions", "{}");
+	for (int i = 0; i < 4; i++)
+		say(200 + i, "__cancel_action", "{\"seq_id\": 5}");
+	ok(act_ws.nasks == 132 && act_ws.nsent == 0, "4 cancels are asked beside 128 actions");
+	say(300, "__cancel_action", "{\"seq_id\": 5}");
+	like(fakews_sent(&act_ws),
+	    "\"seq_id\": 300, \"code\": 1, \"message\": \"Runtime connection is busy \\(max 4 concurrent actions\\)\"",
+	    "a fifth is told so");
+	for (int i = 0; i < 128; i++)
+		say(400 + i, "__stream_ack", "{\"seq_id\": 1, \"index\": 1}");
+	ok(act_ws.nasks == 260 && act_ws.nsent == 0, "and 128 acknowledgements");
+	say(600, "__stream_ack", "{\"seq_id\": 1, \"index\": 1}");
+	like(fakews_sent(&act_ws), "busy \\(max 128 concurrent", "no more");
+}
+
+static void
 test_pings(void)
 {
 	static const char ping[] = "{\"seq_id\": 1, \"action\": \"__ping\", \"data\": {}}";
@@ -239,6 +340,9 @@ main(void)
 	alone(test_invalid);
 	alone(test_context);
 	alone(test_budget);
+	alone(test_cancel);
+	alone(test_control_refusals);
+	alone(test_control_budget);
 	alone(test_pings);
 	alone(test_errors);
 	alone(test_binary);

@@ -53,12 +53,18 @@ eventually stopped 98761
 ok "nothing of it is left"
 
 # who leaves
-is "$(says ws-1 1 s 'echo mark >/tmp/mark')" '' "a session"
-"$BUILD/boxctl" --socket "$D/run/boxd.sock" call box_exec '{"context": {"instance": "inst-1", "workspace": "ws-1", "generation": 1}, "spec": {"session_id": "s", "cmd": "exec sleep 98762", "workdir": "/tmp"}}' >/dev/null 2>&1 &
+is "$(says ws-1 1 s 'mkfifo /tmp/go; echo mark >/tmp/mark')" '' "a session"
+"$BUILD/boxctl" --socket "$D/run/boxd.sock" call box_exec '{"context": {"instance": "inst-1", "workspace": "ws-1", "generation": 1}, "spec": {"session_id": "s", "cmd": "sleep 98762 & read go </tmp/go; kill $!; echo end >/tmp/end", "workdir": "/tmp"}}' >/dev/null 2>&1 &
 client=$!
 eventually runs 98762
 vanish $client
+is "$(says ws-1 1 s 'echo >/tmp/go; while ! [ -e /tmp/end ]; do sleep 0.05; done; cat /tmp/end /tmp/mark')" 'end\nmark\n' "its command runs on when a client leaves"
 eventually stopped 98762
-ok "its command is killed when a client leaves"
-is "$(says ws-1 1 s 'cat /tmp/mark')" 'mark\n' "the session stays"
+"$BUILD/boxctl" --socket "$D/run/boxd.sock" call box_exec '{"context": {"instance": "inst-1", "workspace": "ws-1", "generation": 1}, "spec": {"session_id": "s", "cmd": "exec sleep 98763", "workdir": "/tmp", "timeout_sec": 600}}' >/dev/null 2>&1 &
+client=$!
+eventually runs 98763
+vanish $client
+lb list ws-1 2 >/dev/null
+eventually stopped 98763
+ok "a newer generation still ends it"
 done_testing

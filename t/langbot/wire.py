@@ -82,14 +82,7 @@ async def busy(c):
         same(why, "Runtime connection is busy (max 128 concurrent actions)", "with upstream's text")
         same((await ask(ws, {"seq_id": 999, "action": "__ping", "data": {}}))["code"], 0, "ping is not counted")
     await c.client.delete_session("b", context("wire-2"))
-    ctx = context("wire")
-
-    async def killed():
-        r = await c.client.execute(spec("b", "pgrep -c sleep", memory_mb=512), ctx)
-        return r.stdout == "0"
-
-    await eventually(killed, "a disconnect kills what runs for it")
-    await c.client.delete_session("b", ctx)
+    await c.client.delete_session("b", context("wire"))
 
 
 @scenario

@@ -22,8 +22,10 @@ struct job {
 	msgpack_zone         *zone; /* what the body points to is there, or in data */
 	void                 *body; /* of the action's message, with defaults and context */
 	struct uploads       *uploads;
-	struct buf            answer; /* also for ASK: what shape will need */
-	int                   fd;     /* owned: closed when the request is sent */
+	const struct actions *actions; /* that it is one of */
+	const msgpack_object *seq;     /* of itself */
+	struct buf            answer;  /* also for ASK: what shape will need */
+	int                   fd;      /* owned: closed when the request is sent */
 };
 
 /* What is known of a request when its answer comes. */
@@ -73,7 +75,7 @@ enum outcome job_starved(struct job *);
 enum outcome read_exec(struct job *), read_create(struct job *), read_get(struct job *), read_delete(struct job *);
 enum outcome read_process_start(struct job *), read_process_get(struct job *), read_process_stop(struct job *);
 enum outcome read_init(struct job *), read_verify(struct job *), read_grant(struct job *), read_revoke(struct job *);
-enum outcome read_chunk(struct job *);
+enum outcome read_chunk(struct job *), read_cancel(struct job *), read_stream_ack(struct job *);
 enum outcome read_skill_get(struct job *), read_skill_create(struct job *), read_skill_update(struct job *);
 enum outcome read_skill_delete(struct job *), read_skill_scan(struct job *), read_skill_files(struct job *);
 enum outcome read_skill_read(struct job *), read_skill_write(struct job *);
@@ -84,6 +86,7 @@ enum outcome read_skill_preview(struct job *), read_skill_install(struct job *);
 typedef void shape_fn(struct buf *, const struct asked *, const void *result);
 
 shape_fn shape_result, shape_session, shape_sessions, shape_process, shape_status, shape_storage;
+shape_fn shape_cancelled;
 shape_fn shape_backend, shape_health, shape_marker, shape_grant;
 shape_fn shape_skills, shape_skill_found, shape_skill, shape_skill_itself, shape_skill_entries, shape_skill_file,
     shape_skill_written, shape_skill_previews;

@@ -6,6 +6,8 @@
 static const struct action table[] = {
 	{ "__ping",                             true,  MSG_BOX_PING, NULL, NULL },
 	{ "__file_chunk",                       true,  MSG_NONE, read_chunk, NULL },
+	{ "__cancel_action",                    false, MSG_BOX_CANCEL, read_cancel, shape_cancelled },
+	{ "__stream_ack",                       false, MSG_NONE, read_stream_ack, NULL },
 	{ "box_init",                           true,  MSG_BOX_INIT, read_init, NULL },
 	{ "box_health",                         true,  MSG_BOX_HEALTH, NULL, shape_health },
 	{ "box_get_backend_info",               true,  MSG_BOX_BACKEND_INFO, NULL, shape_backend },

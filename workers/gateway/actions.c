@@ -5,8 +5,9 @@
  * What is wrong with a tenant's data is known here, but who may ask at all, and in which generation, is not: such a
  * request goes as BOX_INVALID, its context alone, and only if nobody refuses that is the client told what we found.
  *
- * The budget is 128 actions.  Pings do not count, or load would look like death; who sends thousands of them without
- * waiting is read later.
+ * The budget is 128 actions.  Cancels have one of their own, so that they get through when the other is used up, and so
+ * have acknowledgements.  Pings do not count, or load would look like death; who sends thousands of them without waiting
+ * is read later.
  */
 #include "actions.h"
 
@@ -27,10 +28,21 @@ enum {
 	ANSWER_MOST = 512 * KIB, /* of what is known while a call waits: 128 of them are a connection's */
 };
 
+/* What an action counts as. */
+enum budget { ACTIONS, CANCELS, ACKS, PINGS, BUDGETS };
+
+static const size_t budget_most[BUDGETS] = {
+	[ACTIONS] = LIM_CONN_INFLIGHT,
+	[CANCELS] = LIM_CONN_CANCELS,
+	[ACKS] = LIM_CONN_INFLIGHT,
+	[PINGS] = SIZE_MAX,
+};
+
 struct call {
 	TAILQ_ENTRY(call) next;
 	uint64_t             id;
 	const struct action *action;
+	uint64_t             target;  /* BOX_CANCEL: the call it is about */
 	enum outcome         outcome; /* what is told when nobody refuses it */
 	struct buf           seq;     /* as JSON */
 	struct asked         asked;
@@ -42,16 +54,22 @@ struct actions {
 	struct uploads         uploads;
 	uint64_t               last_id;
 	TAILQ_HEAD(, call) calls; /* owned; the oldest first */
-	size_t busy, pings;       /* of them */
+	size_t busy[BUDGETS];     /* of them */
 	bool   held;
 };
 
 /* ---- calls ---------------------------------------------------------------------------- */
 
-static bool
-is_ping(const struct action *a)
+static enum budget
+budget_of(const struct action *a)
 {
-	return a->ask == MSG_BOX_PING;
+	if (a == NULL)
+		return ACTIONS;
+	if (a->ask == MSG_BOX_PING)
+		return PINGS;
+	if (a->ask == MSG_BOX_CANCEL)
+		return CANCELS;
+	return a->read == read_stream_ack ? ACKS : ACTIONS;
 }
 
 static void
@@ -67,14 +85,14 @@ call_add(struct actions *a, struct call *c)
 {
 	c->id = ++a->last_id;
 	TAILQ_INSERT_TAIL(&a->calls, c, next);
-	*(is_ping(c->action) ? &a->pings : &a->busy) += 1;
+	a->busy[budget_of(c->action)]++;
 }
 
 static void
 call_remove(struct actions *a, struct call *c)
 {
 	TAILQ_REMOVE(&a->calls, c, next);
-	*(is_ping(c->action) ? &a->pings : &a->busy) -= 1;
+	a->busy[budget_of(c->action)]--;
 }
 
 static struct call *
@@ -88,13 +106,28 @@ call_find(struct actions *a, uint64_t id)
 	return NULL;
 }
 
+uint64_t
+actions_call_of(const struct actions *a, const msgpack_object *seq)
+{
+	struct buf   text = { 0 };
+	struct call *c;
+	uint64_t     id = 0;
+
+	envelope_seq(&text, seq);
+	TAILQ_FOREACH (c, &a->calls, next)
+		if (!text.failed && c->seq.len == text.len && memcmp(c->seq.data, text.data, text.len) == 0)
+			id = c->id;
+	buf_clear(&text);
+	return id;
+}
+
 static void
 hold_pings(struct actions *a)
 {
-	if (!a->held && a->pings >= PINGS_HIGH) {
+	if (!a->held && a->busy[PINGS] >= PINGS_HIGH) {
 		a->held = true;
 		ws_hold(a->ws);
-	} else if (a->held && a->pings <= PINGS_LOW) {
+	} else if (a->held && a->busy[PINGS] <= PINGS_LOW) {
 		a->held = false;
 		ws_release(a->ws);
 	}
@@ -253,7 +286,9 @@ static void
 on_action(struct actions *a, const struct action *action, const struct envelope_in *in, msgpack_zone *zone)
 {
 	struct call *c = call_new(action, in);
-	struct job   j = { .data = in->data, .zone = zone, .uploads = &a->uploads, .fd = -1 };
+	struct job   j = {
+		  .data = in->data, .zone = zone, .uploads = &a->uploads, .actions = a, .seq = in->seq, .fd = -1
+	};
 
 	if (c == NULL || (j.body = body_new(action, in, zone)) == NULL) {
 		free(c);
@@ -262,6 +297,8 @@ on_action(struct actions *a, const struct action *action, const struct envelope_
 	}
 	a->uploads.most = a->shared->max_rpc_file_bytes < LIM_UPLOAD ? a->shared->max_rpc_file_bytes : LIM_UPLOAD;
 	c->outcome = action->read != NULL ? action->read(&j) : ASK;
+	if (c->outcome == ASK && action->ask == MSG_BOX_CANCEL)
+		c->target = ((const struct msg_box_cancel *)j.body)->call;
 	bound_answer(c, &j);
 	c->asked = (struct asked){ .answer = j.answer };
 	pass_on(a, c, &j, &in->context);
@@ -280,20 +317,29 @@ refuse_unknown(struct actions *a, const struct buf *seq, const msgpack_object *n
 	buf_clear(&text);
 }
 
+static void
+send_busy(struct actions *a, const struct buf *seq, size_t most)
+{
+	struct buf text = { 0 };
+
+	buf_printf(&text, "Runtime connection is busy (max %zu concurrent actions)", most);
+	send_error(a, seq, text.data, text.len);
+	buf_clear(&text);
+}
+
 /* Something that wants an answer. */
 static void
 on_request(struct actions *a, enum envelope_kind kind, const struct envelope_in *in, msgpack_zone *zone)
 {
-	static const char    busy[] = "Runtime connection is busy (max 128 concurrent actions)";
 	const struct action *action = NULL;
 	struct buf           seq = { 0 };
 
-	_Static_assert(LIM_CONN_INFLIGHT == 128, "the text says so");
 	envelope_seq(&seq, in->seq);
 	if (in->action->type == MSGPACK_OBJECT_STR)
 		action = action_find(in->action->via.str.ptr, in->action->via.str.size);
-	if (a->busy >= LIM_CONN_INFLIGHT && (action == NULL || !is_ping(action)))
-		send_literal(a, &seq, busy);
+	enum budget b = budget_of(action);
+	if (a->busy[b] >= budget_most[b])
+		send_busy(a, &seq, budget_most[b]);
 	else if (kind == ENVELOPE_REFUSED)
 		send_error(a, &seq, in->refusal.data, in->refusal.len);
 	else if (action == NULL)
@@ -352,6 +398,25 @@ on_answer(struct actions *a, const struct call *c, struct msg *m)
 		send_known(a, c);
 }
 
+/* What was cancelled gets no reply. */
+static void
+forget_cancelled(struct actions *a, uint64_t target)
+{
+	struct call *c = call_find(a, target);
+
+	if (c == NULL)
+		return;
+	call_remove(a, c);
+	call_free(c);
+}
+
+static bool
+has_cancelled(const struct call *c, const struct msg *m)
+{
+	return c->target != 0 && !m->failed && m->type == MSG_BOX_CANCELLED &&
+	       ((const struct msg_box_cancelled *)m->body)->cancelled;
+}
+
 static void
 on_closing(struct actions *a, const struct msg_closing *bye)
 {
@@ -374,6 +439,8 @@ on_msg(void *guest, struct msg *m)
 		return;
 	call_remove(a, c);
 	on_answer(a, c, m);
+	if (has_cancelled(c, m))
+		forget_cancelled(a, c->target);
 	call_free(c);
 	hold_pings(a);
 }

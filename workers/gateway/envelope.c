@@ -71,6 +71,25 @@ read_context(struct misfits *m, struct envelope_in *in, const msgpack_object *ma
 	m->at.len = 0;
 }
 
+/* Streams with acknowledgements; no action here streams, so the wish has no effect. */
+static void
+read_flow_control(struct misfits *m, const msgpack_object *map)
+{
+	const msgpack_object *o = json_get(map, "stream_flow_control");
+	bool                  one;
+
+	if (o == NULL || o->type == MSGPACK_OBJECT_NIL)
+		return;
+	if (o->type == MSGPACK_OBJECT_BOOLEAN)
+		one = o->via.boolean;
+	else if (o->type == MSGPACK_OBJECT_FLOAT64)
+		one = o->via.f64 == 1;
+	else
+		one = o->type == MSGPACK_OBJECT_POSITIVE_INTEGER && o->via.u64 == 1;
+	if (!one)
+		misfit(m, "stream_flow_control", "literal_error", o, "Input should be 1");
+}
+
 static enum envelope_kind
 refuse_misfits(struct envelope_in *in, struct misfits *m)
 {
@@ -125,6 +144,7 @@ envelope_read(struct envelope_in *in, const char *text, size_t n, msgpack_zone *
 	read_action(&m, in);
 	read_data(&m, in, map);
 	read_context(&m, in, map);
+	read_flow_control(&m, map);
 	return refuse_misfits(in, &m);
 }
 
