@@ -19,15 +19,18 @@
 #define LIM_VALUES (1UL << 20)     /* values in one message: decoded each takes 24 bytes; a full list needs 600000 */
 
 /* Fields */
-#define LIM_NAME 255                /* a session's name: also a log field and a table column */
-#define LIM_COMMAND (128 * KIB - 1) /* the kernel's MAX_ARG_STRLEN, less its NUL */
-#define LIM_ARGS 65536              /* argv entries; the kernel's ARG_MAX bounds their bytes */
-#define LIM_ENV 4096                /* environment entries */
-#define LIM_PATH 4095               /* PATH_MAX, less its NUL */
-#define LIM_TEXT 4096               /* a sentence for a person */
-#define LIM_STDIN (16 * MIB)        /* stdin bytes that come with an exec */
-#define LIM_KEEP (64 * MIB)         /* most output kept for one stream of one exec */
-#define LIM_WINDOW (4 * MIB)        /* most unacknowledged bytes of one stream */
+#define LIM_NAME 255             /* a session's name: also a log field and a table column */
+#define LIM_ARG (128 * KIB - 1)  /* the kernel's MAX_ARG_STRLEN, less its NUL */
+#define LIM_COMMAND MIB          /* a shell command; what is over LIM_ARG the shell reads from a descriptor */
+#define LIM_COMMANDS (128 * MIB) /* LangBot's commands over LIM_ARG that wait or run, all together: boxd keeps them */
+#define LIM_ARGS 65536           /* argv entries; the kernel's ARG_MAX bounds their bytes */
+#define LIM_ENV 4096             /* environment entries */
+#define LIM_PATH 4095            /* PATH_MAX, less its NUL */
+#define LIM_TEXT 4096            /* a sentence for a person */
+#define LIM_STDIN (16 * MIB)     /* stdin bytes that come with an exec */
+#define LIM_KEEP (64 * MIB)      /* most output kept for one stream of one exec */
+#define LIM_OUTPUT (16 * MIB)    /* the same of LangBot's: all of a reply must fit LIM_WS_MESSAGE */
+#define LIM_WINDOW (4 * MIB)     /* most unacknowledged bytes of one stream */
 #define LIM_TIMEOUT_MS (7UL * 86400 * 1000)
 #define LIM_MEMORY_MB (1UL << 20)
 #define LIM_MEMORY_MIN_MB 16 /* below it not even a shell and its libraries fit */

@@ -204,6 +204,15 @@ check_share(const struct action *a, struct err *e)
 	    "Workspace is busy: too many concurrent actions", e);
 }
 
+static int
+check_commands(const struct action *a, struct err *e)
+{
+	if (a->long_bytes == 0 || a->langbot->long_bytes <= LIM_COMMANDS)
+		return 0;
+	return err_set(
+	    e, E_BUSY, "Box runtime is busy: long commands that wait or run have %lu MiB together", LIM_COMMANDS / MIB);
+}
+
 /* Grants are admission's own, but for whose they are. */
 static int
 deliver_grant(struct house *h, const struct msg *m, struct err *e)
@@ -224,6 +233,8 @@ langbot_deliver(struct house *h, const struct msg *m, struct err *e)
 	int r = check_context(a, on[m->type].kind != HOST, e);
 	if (r == 0)
 		r = check_share(a, e);
+	if (r == 0)
+		r = check_commands(a, e);
 	if (r == 0 && is_grant)
 		r = deliver_grant(h, m, e);
 	else if (r == 0) {

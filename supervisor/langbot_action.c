@@ -9,6 +9,15 @@
 #include "registry.h"
 #include "store.h"
 
+static void
+count_command(struct action *a)
+{
+	size_t n = a->type == MSG_BOX_EXEC ? strlen(((const struct msg_box_exec *)a->body)->spec.cmd) : 0;
+
+	a->long_bytes = n > LIM_ARG ? n : 0;
+	a->langbot->long_bytes += a->long_bytes;
+}
+
 struct action *
 action_open(struct langbot *l, const struct msg *m, struct err *e)
 {
@@ -34,6 +43,7 @@ action_open(struct langbot *l, const struct msg *m, struct err *e)
 	a->id = m->id;
 	a->body = a->kept.msg.body;
 	a->context = *(const struct msg_context *)a->body; /* the first field of them all */
+	count_command(a);
 	TAILQ_INSERT_TAIL(&l->actions, a, next);
 	return a;
 }
@@ -63,6 +73,7 @@ void
 action_free(struct action *a)
 {
 	TAILQ_REMOVE(&a->langbot->actions, a, next);
+	a->langbot->long_bytes -= a->long_bytes;
 	if (a->call != NULL)
 		call_drop(a->langbot, a->call);
 	if (a->making != NULL)

@@ -3,8 +3,6 @@
 #include "langbot_impl.h"
 #include "registry.h"
 
-enum { KEEP = 1048576 }; /* of each stream, as LangBot's own runtime has it */
-
 /* ---- what is told of it -------------------------------------------------------------------------- */
 
 static struct msg_box_result
@@ -120,7 +118,7 @@ on_standing(struct action *a, const struct msg *reply)
 	x.env = b->env;
 	x.workdir = b->workdir;
 	x.timeout_ms = b->timeout_sec * 1000;
-	x.keep_bytes = KEEP;
+	x.keep_bytes = a->langbot->house->config->langbot_output_bytes;
 	action_ask(a, MSG_EXEC, &x, on_result);
 }
 

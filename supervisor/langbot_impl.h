@@ -55,6 +55,7 @@ struct action {
 	uint64_t           conn, id; /* conn 0: nobody waits any more */
 	const void        *body;     /* of its request; borrows from the next */
 	struct kept        kept;
+	size_t             long_bytes;         /* of an exec: of its command, when that is over LIM_ARG */
 	struct msg_context context;            /* borrows from the body */
 	char               name[LIM_NAME + 1]; /* of the session it is about; empty: none yet */
 	struct call       *call;               /* what it waits for, or NULL */
@@ -71,9 +72,10 @@ struct sweep;
 
 struct langbot {
 	struct house  *house;
-	struct actions actions;    /* owned */
-	LIST_HEAD(, call) calls;   /* owned; all that is unanswered, of cancelled ones too */
-	LIST_HEAD(, sweep) sweeps; /* owned */
+	struct actions actions;            /* owned */
+	LIST_HEAD(, call) calls;           /* owned; all that is unanswered, of cancelled ones too */
+	LIST_HEAD(, sweep) sweeps;         /* owned */
+	size_t                 long_bytes; /* of all actions */
 	unsigned               shutting_down;
 	struct journal        *journal; /* owned */
 	struct msg_box_init    init;    /* all that LangBot has configured; borrows from the next */

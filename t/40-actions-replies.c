@@ -117,12 +117,36 @@ test_clip(void)
 	const char *reply = act_reply(&r), *begin = strstr(reply, "\"stdout\": \"") + 11, *end = strstr(begin, notice);
 	ok(end != NULL && end - begin == 1048575, "clipped, with the reference's notice");
 	act_say("box_exec", "{\"session_id\": \"s\"}");
-	r.stdout = blob_of(bytes, 1048580);
-	ok(strstr(act_reply(&r), notice) != NULL, "also when more came than is told");
-	act_say("box_exec", "{\"session_id\": \"s\"}");
 	r.stdout = blob_of(bytes, 1048576);
 	r.stdout_bytes = 1048576;
 	ok(strstr(act_reply(&r), "clipped") == NULL, "and not at the limit");
+	free(bytes);
+}
+
+/* Both streams at their most, and characters that JSON escapes: the reply is cut, not lost. */
+static void
+test_room(void)
+{
+	static const char     notice[] = " bytes discarded]\"";
+	struct msg_box_result r = result();
+	char                 *bytes = malloc(LIM_OUTPUT);
+
+	memset(bytes, 1, LIM_OUTPUT);
+	act_say("box_exec", "{\"session_id\": \"s\"}");
+	r.stdout = r.stderr = blob_of(bytes, LIM_OUTPUT);
+	r.stdout_bytes = r.stderr_bytes = LIM_OUTPUT + 5;
+	const char *reply = act_reply(&r);
+	ok(reply != NULL && strlen(reply) <= LIM_WS_MESSAGE && strlen(reply) > LIM_WS_MESSAGE - 80 * KIB,
+	    "32 MiB of control characters fill a reply and no more");
+	ok(reply != NULL && strstr(reply, notice) != NULL && strstr(strstr(reply, notice) + 1, notice) != NULL,
+	    "both streams say that they were cut");
+	memset(bytes, 'a', LIM_OUTPUT);
+	act_say("box_exec", "{\"session_id\": \"s\"}");
+	r.stderr = blob_of("x", 1);
+	r.stderr_bytes = 1;
+	reply = act_reply(&r);
+	ok(reply != NULL && strlen(reply) <= LIM_WS_MESSAGE && strlen(reply) > LIM_WS_MESSAGE - 80 * KIB,
+	    "what standard error leaves is standard output's");
 	free(bytes);
 }
 
@@ -483,6 +507,7 @@ main(void)
 	test_exec();
 	test_bytes();
 	test_clip();
+	test_room();
 	test_process();
 	test_session();
 	test_readiness();

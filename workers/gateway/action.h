@@ -22,10 +22,8 @@ struct job {
 	msgpack_zone         *zone; /* what the body points to is there, or in data */
 	void                 *body; /* of the action's message, with defaults and context */
 	struct uploads       *uploads;
-	const struct actions *actions; /* that it is one of */
-	const msgpack_object *seq;     /* of itself */
-	struct buf            answer;  /* also for ASK: what shape will need */
-	int                   fd;      /* owned: closed when the request is sent */
+	struct buf            answer; /* also for ASK: what shape will need */
+	int                   fd;     /* owned: closed when the request is sent */
 };
 
 /* What is known of a request when its answer comes. */

@@ -1,19 +1,16 @@
 /* What a connection says about its own actions: cancel one, acknowledge a stream. */
 #include "action.h"
-#include "actions.h"
 #include "coerce.h"
 
+/* Which request that is, actions.c knows. */
 enum outcome
 read_cancel(struct job *j)
 {
-	struct msg_box_cancel *b = j->body;
-	const msgpack_object  *o = json_get(j->data, "seq_id");
-	wide                   seq;
+	const msgpack_object *o = json_get(j->data, "seq_id");
+	wide                  seq;
 
-	if (o == NULL || !strict_int(o, &seq))
-		return refuse(j, "ValueError: Cancellation requires an integer seq_id");
-	b->call = msgpack_object_equal(*o, *j->seq) ? 0 : actions_call_of(j->actions, o);
-	return ASK;
+	return o != NULL && strict_int(o, &seq) ? ASK
+						: refuse(j, "ValueError: Cancellation requires an integer seq_id");
 }
 
 /* No action here streams, so there is never a stream of that number. */

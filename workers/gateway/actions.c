@@ -106,17 +106,21 @@ call_find(struct actions *a, uint64_t id)
 	return NULL;
 }
 
-uint64_t
-actions_call_of(const struct actions *a, const msgpack_object *seq)
+/* The request of the newest action with the seq_id that a cancel names; 0: none, or the cancel's own. */
+static uint64_t
+call_named(const struct actions *a, const struct envelope_in *in)
 {
-	struct buf   text = { 0 };
+	struct buf   own = { 0 }, text = { 0 };
 	struct call *c;
 	uint64_t     id = 0;
 
-	envelope_seq(&text, seq);
+	envelope_seq(&own, in->seq);
+	envelope_seq(&text, json_get(in->data, "seq_id"));
+	bool is_own = own.len == text.len && memcmp(own.data, text.data, own.len) == 0;
 	TAILQ_FOREACH (c, &a->calls, next)
-		if (!text.failed && c->seq.len == text.len && memcmp(c->seq.data, text.data, text.len) == 0)
+		if (!is_own && !text.failed && c->seq.len == text.len && memcmp(c->seq.data, text.data, text.len) == 0)
 			id = c->id;
+	buf_clear(&own);
 	buf_clear(&text);
 	return id;
 }
@@ -286,9 +290,7 @@ static void
 on_action(struct actions *a, const struct action *action, const struct envelope_in *in, msgpack_zone *zone)
 {
 	struct call *c = call_new(action, in);
-	struct job   j = {
-		  .data = in->data, .zone = zone, .uploads = &a->uploads, .actions = a, .seq = in->seq, .fd = -1
-	};
+	struct job   j = { .data = in->data, .zone = zone, .uploads = &a->uploads, .fd = -1 };
 
 	if (c == NULL || (j.body = body_new(action, in, zone)) == NULL) {
 		free(c);
@@ -298,7 +300,7 @@ on_action(struct actions *a, const struct action *action, const struct envelope_
 	a->uploads.most = a->shared->max_rpc_file_bytes < LIM_UPLOAD ? a->shared->max_rpc_file_bytes : LIM_UPLOAD;
 	c->outcome = action->read != NULL ? action->read(&j) : ASK;
 	if (c->outcome == ASK && action->ask == MSG_BOX_CANCEL)
-		c->target = ((const struct msg_box_cancel *)j.body)->call;
+		((struct msg_box_cancel *)j.body)->call = c->target = call_named(a, in);
 	bound_answer(c, &j);
 	c->asked = (struct asked){ .answer = j.answer };
 	pass_on(a, c, &j, &in->context);

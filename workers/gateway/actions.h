@@ -5,11 +5,7 @@
 #ifndef GATEWAY_ACTIONS_H
 #define GATEWAY_ACTIONS_H
 
-#include <msgpack.h>
-
 #include "ws.h"
-
-struct actions;
 
 /* What all of them share; owned by the gateway, changed by http_limits. */
 struct actions_shared {
@@ -20,8 +16,5 @@ struct actions_shared {
 
 /* Seats itself; frees itself when the ws is gone. */
 int actions_open(struct ws *, struct actions_shared *, struct err *);
-
-/* The request id of its newest unanswered action with that seq_id; 0: none. */
-uint64_t actions_call_of(const struct actions *, const msgpack_object *seq);
 
 #endif

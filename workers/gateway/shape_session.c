@@ -1,4 +1,5 @@
 /* Sessions, their commands' results and their processes, as LangBot's client wants them: keys in its order. */
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -8,8 +9,8 @@
 #include "utf8.h"
 
 enum {
-	KEEP = 1048576, /* bytes of one stream of a result */
-	PREVIEW = 4000, /* characters of a process's standard error */
+	ROOM = LIM_WS_MESSAGE - 64 * KIB, /* of a reply, for the two streams of a result */
+	PREVIEW = 4000,                   /* characters of a process's standard error */
 };
 
 void
@@ -39,22 +40,62 @@ text_or_null(struct buf *b, const char *key, const char *v)
 
 /* ---- results --------------------------------------------------------------------- */
 
+/* A character of ASCII, as JSON has it. */
+static size_t
+cost(char c)
+{
+	if (c != '\0' && strchr("\b\t\n\f\r\"\\", c) != NULL)
+		return 2;
+	return c < 0x20 || c == 0x7f ? strlen("\\u0000") : 1;
+}
+
+/* The bytes of it that fit, in whole characters; *room is what they leave. */
+static size_t
+fit(const struct buf *b, size_t *room)
+{
+	size_t   n = 0;
+	uint32_t c;
+
+	while (n < b->len) {
+		int    bytes = utf8_next(b->data + n, b->len - n, &c);
+		size_t need = c < 0x80 ? cost((char)c) : bytes > 0 ? (size_t)bytes : strlen("\xef\xbf\xbd");
+
+		if (need > *room)
+			break;
+		*room -= need;
+		n += (size_t)abs(bytes);
+	}
+	return n;
+}
+
 /* What came of one stream: characters, without blanks around them, and a notice when there was more. */
 static void
-put_stream(struct buf *out, const struct blob *kept, uint64_t total)
+put_stream(struct buf *out, struct buf *bytes, size_t most, uint64_t total)
 {
-	struct buf bytes = { 0 };
+	total = total > bytes->len ? total : bytes->len;
+	outtext_clean(out, bytes->data, bytes->len < most ? bytes->len : most, total);
+	out->failed |= bytes->failed;
+	buf_clear(bytes);
+}
+
+/*
+ * Both streams may be as long as a whole message, or become so when they are escaped.  A reply that is too long would be
+ * lost, so they are cut: standard error has a half, and what it leaves is standard output's too.
+ */
+static void
+put_streams(struct buf *out, struct buf *err, const struct msg_box_result *r)
+{
+	struct buf bytes[2] = { 0 };
 	struct err e;
 
-	if (blob_read(kept, &bytes, &e) == -1)
+	if (blob_read(&r->stdout, &bytes[0], &e) == -1 || blob_read(&r->stderr, &bytes[1], &e) == -1)
 		out->failed = true;
-	if (bytes.len > KEEP) {
-		total = total > bytes.len ? total : bytes.len;
-		bytes.len = KEEP;
-	}
-	outtext_clean(out, bytes.data, bytes.len, total);
-	out->failed |= bytes.failed;
-	buf_clear(&bytes);
+	size_t left = ROOM / 2;
+	size_t stderr_most = fit(&bytes[1], &left);
+	left += ROOM / 2;
+	size_t stdout_most = fit(&bytes[0], &left);
+	put_stream(out, &bytes[0], stdout_most, r->stdout_bytes);
+	put_stream(err, &bytes[1], stderr_most, r->stderr_bytes);
 }
 
 static void
@@ -73,8 +114,7 @@ shape_result(struct buf *b, const struct asked *asked, const void *result)
 	struct buf                   out = { 0 }, err = { 0 };
 
 	(void)asked;
-	put_stream(&out, &r->stdout, r->stdout_bytes);
-	put_stream(&err, &r->stderr, r->stderr_bytes);
+	put_streams(&out, &err, r);
 	if (*r->notice != '\0')
 		buf_printf(&err, "%s%s", err.len > 0 ? "\n" : "", r->notice);
 	json_open(b, '{');

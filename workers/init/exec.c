@@ -308,6 +308,7 @@ start(struct exec *x, struct loop *l, const struct spawner *by, const struct msg
 		.out = out,
 		.err = err,
 		.program = m->program,
+		.script = m->script,
 		.cgroup = x->tree.cgroup,
 		.join = { m->join_memory, m->join_pids, m->join_freezer },
 	};

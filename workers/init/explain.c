@@ -35,9 +35,9 @@ too_long(struct err *e, const struct spawn *s)
 
 	for (int i = 0; i < 2; i++) {
 		size[i] = strings_size(lists[i], &at);
-		if (size[i] > 0 && strlen(lists[i][at]) > LIM_COMMAND) {
+		if (size[i] > 0 && strlen(lists[i][at]) > LIM_ARG) {
 			err_set(e, E_INVALID, "exec: %s[%zu] has %zu bytes, and the kernel takes %lu in one string",
-			    names[i], at, strlen(lists[i][at]), LIM_COMMAND);
+			    names[i], at, strlen(lists[i][at]), LIM_ARG);
 			return;
 		}
 	}

@@ -117,6 +117,25 @@ child_stdio(const struct plan *p)
 		give_up(p, "standard output");
 }
 
+static void
+child_close(const struct plan *p, unsigned first, unsigned last)
+{
+	if (syscall(SYS_close_range, first, last, 0U) == -1 && errno != ENOSYS)
+		give_up(p, "close_range");
+}
+
+/* The script outlives the execution: its shell opens it by number, and closes it before its first command. */
+static void
+child_script(const struct plan *p)
+{
+	int script = p->what->script;
+
+	if ((script == SCRIPT_FD ? fcntl(script, F_SETFD, 0) : dup2(script, SCRIPT_FD)) == -1)
+		give_up(p, "script");
+	child_close(p, STDERR_FILENO + 1, SCRIPT_FD - 1);
+	child_close(p, SCRIPT_FD + 1, ~0U);
+}
+
 /* All are close-on-exec anyway; the program itself must last until then. */
 static void
 child_descriptors(const struct plan *p)
@@ -124,10 +143,13 @@ child_descriptors(const struct plan *p)
 	int      program = p->what->program;
 	unsigned first = program == -1 ? PROGRAM_FD : PROGRAM_FD + 1;
 
+	if (p->what->script != -1) {
+		child_script(p);
+		return;
+	}
 	if (program != -1 && program != PROGRAM_FD && dup3(program, PROGRAM_FD, O_CLOEXEC) == -1)
 		give_up(p, "program");
-	if (syscall(SYS_close_range, first, ~0U, 0U) == -1 && errno != ENOSYS)
-		give_up(p, "close_range");
+	child_close(p, first, ~0U);
 }
 
 /* 0 names the writer.  Only from a single thread that moves itself the kernel asks for no grace period. */

@@ -18,12 +18,15 @@ struct spawner {
 	char              oom_base[16];   /* what it says when no command is being born */
 };
 
+enum { SCRIPT_FD = 9 }; /* the highest that every shell can name */
+
 struct spawn {
 	const char *const *argv;
 	const char *const *env;
 	const char        *workdir;
 	int                in, out, err; /* to become 0, 1, 2; in may be -1: /dev/null */
 	int                program;      /* file to execute, or -1: argv[0] is looked up */
+	int                script;       /* to become SCRIPT_FD, or -1; not with a program */
 	int                cgroup;       /* directory to be born in, or -1 */
 	int                join[3];      /* v1 tasks files to enter by itself, or -1 */
 };

@@ -214,6 +214,24 @@ stdin_open(const struct blob *in, struct err *e)
 	return fd;
 }
 
+/*
+ * A command that does not fit one argument is a file that the shell sources: $0, standard input, exit codes and line
+ * numbers are those of sh -lc.  The shell has the file open a second time by then, so the first line closes the
+ * descriptor before any part of the command runs.
+ */
+static int
+script_open(const char *command, struct err *e)
+{
+	struct buf text = { 0 };
+
+	buf_printf(&text, "exec 9<&-; ");
+	buf_append(&text, command, strlen(command));
+	int fd = text.failed ? err_set(e, E_SYS, "no memory for a command")
+			     : memfd_of("script", text.data, text.len, e);
+	buf_clear(&text);
+	return fd;
+}
+
 static int
 spawn_send(struct worker *w, const struct msg_exec *x, struct exec *record, struct msg_spawn *s, struct err *e)
 {
@@ -267,10 +285,13 @@ exec_start(struct worker *w, struct msg *m, struct err *e)
 		cgroup_slot_done(&w->cgroup, slot, false);
 		return err_set(e, E_SYS, "no memory for a command");
 	}
-	const char *shell[] = { "/bin/sh", "-lc", x->command, NULL };
+	bool        is_long = strlen(x->command) > LIM_ARG;
+	AUTO_FD int script = is_long ? script_open(x->command, e) : -1;
+	const char *shell[] = { "/bin/sh", "-lc", is_long ? ". /proc/self/fd/9" : x->command, NULL };
 	msg_defaults(MSG_SPAWN, &s);
 	s.argv = x->argv.n > 0 ? x->argv : (struct strs){ 3, shell };
-	if (spawn_send(w, x, record, &s, e) == -1) {
+	s.script = script;
+	if ((is_long && script == -1) || spawn_send(w, x, record, &s, e) == -1) {
 		exec_drop(w, record, false);
 		return -1;
 	}
