@@ -152,6 +152,9 @@ int spec_compare(const char *logical, const struct msg_spec *have, const struct 
 /* What LangBot does not know is as it is. */
 void spec_adopt(struct msg_spec *, const struct msg_spec *have);
 
+/* "<field> <path> is blocked for security", and how it can be opened.  Always -1. */
+int spec_refuse_blocked(const struct langbot *, const char *field, const char *path, struct err *);
+
 /* Are its host paths under the roots that LangBot configured? */
 int spec_check_roots(const struct langbot *, const struct msg_spec *, struct err *);
 

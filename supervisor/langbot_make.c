@@ -50,13 +50,32 @@ reason_of(const struct action *a, const struct err *e)
 	return strncmp(e->text, prefix, strlen(prefix)) == 0 ? e->text + strlen(prefix) : e->text;
 }
 
-/* The rules for host paths are boxd's; whom they block reads what LangBot's own list says. */
 static bool
 is_blocked(const char *reason)
 {
-	return strncmp(reason, "spec.host_path: ", 16) == 0 &&
-	       (strstr(reason, "is blocked") != NULL || strstr(reason, "is boxd's own") != NULL ||
-		   strstr(reason, "is another workspace's") != NULL || strstr(reason, "other workspaces") != NULL);
+	return strstr(reason, "is blocked") != NULL || strstr(reason, "is boxd's own") != NULL;
+}
+
+static bool
+is_of_others(const char *reason)
+{
+	return strstr(reason, "is another workspace's") != NULL || strstr(reason, "other workspaces") != NULL;
+}
+
+/* The rules for host paths are boxd's; whom they block reads what LangBot's own list says. */
+static bool
+say_blocked(const struct action *a, const char *reason, struct err *e)
+{
+	const struct msg_spec *s = &a->making->native;
+	size_t                 i;
+	int                    n = 0;
+
+	if (strncmp(reason, "spec.host_path: ", 16) == 0 && (is_blocked(reason) || is_of_others(reason)))
+		return spec_refuse_blocked(a->langbot, "host_path", s->host_path, e) == -1;
+	if (!is_blocked(reason))
+		return false;
+	return sscanf(reason, "spec.extra_mounts.%zu.host_path: %n", &i, &n) == 1 && n > 0 && i < s->extra_mounts.n &&
+	       spec_refuse_blocked(a->langbot, "extra_mounts.host_path", s->extra_mounts.v[i].host_path, e) == -1;
 }
 
 static void
@@ -67,9 +86,7 @@ create_failed(struct action *a, const struct err *why)
 
 	if (a->langbot->shutting_down > 0)
 		err_set(&e, E_SHUTDOWN, "Box runtime is shutting down");
-	else if (why->code == E_INVALID && is_blocked(reason))
-		err_set(&e, E_INVALID, "host_path %.900s is blocked for security", a->making->native.host_path);
-	else
+	else if (why->code != E_INVALID || !say_blocked(a, reason, &e))
 		err_set(&e, why->code, "%s", reason);
 	action_fail(a, &e);
 }
@@ -338,7 +355,8 @@ making_start(struct action *a, const struct msg_box_spec *spec, step_fn *then)
 		fail(a, E_SHUTDOWN, "Box runtime is shutting down");
 	else if (*langbot_backend(l) == '\0')
 		fail(a, E_BACKEND,
-		    "LangBot Box backend unavailable. Install and start Docker or nsjail before using exec.");
+		    "LangBot Box backend unavailable. Install and start Docker or nsjail, configure E2B, or explicitly "
+		    "select the unsafe host backend.");
 	else if (admission_enforced(l->house->admission))
 		admit(a);
 	else

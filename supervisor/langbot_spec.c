@@ -130,6 +130,52 @@ is_allowed(const struct msg_store_ready *p, const char *path)
 	       is_below(normal, p->skills_root);
 }
 
+/* A directory of LangBot's that has this path in it, and can be opened; NULL: none is known. */
+static const char *
+own_directory(const struct langbot *l, const char *path)
+{
+	const struct strs *roots = &l->paths.allowed_mount_roots;
+	const char        *own[] = { l->paths.host_root, l->paths.default_workspace, l->paths.skills_root };
+	const char        *found = NULL;
+
+	for (size_t i = 0; i < roots->n + sizeof(own) / sizeof(*own); i++) {
+		const char *dir = i < roots->n ? roots->v[i] : own[i - roots->n];
+
+		if (is_below(path, dir) && mountrules_opens(l->house->mountrules, dir) &&
+		    (found == NULL || strlen(dir) < strlen(found)))
+			found = dir;
+	}
+	return found;
+}
+
+/* LangBot is often installed in root's home: the line that opens its directory there. */
+static void
+say_opening(const struct langbot *l, const char *path, char *out, size_t size)
+{
+	const struct mountrules *rules = l->house->mountrules;
+	const char              *allow = l->house->config->mounts_allow, *dir = own_directory(l, path);
+	const char              *tenants = strstr(path, "/tenants/");
+	char                     above[LIM_PATH + 1];
+
+	*out = '\0';
+	if (!mountrules_block(rules, path) || !mountrules_opens(rules, path))
+		return;
+	snprintf(above, sizeof(above), "%.*s", tenants != NULL ? (int)(tenants - path) : LIM_PATH, path);
+	if (dir == NULL)
+		dir = mountrules_opens(rules, above) ? above : path;
+	snprintf(out, size, "; the operator can open it with mounts.allow = %.300s%s%.500s in boxd.conf", allow,
+	    *allow != '\0' ? ", " : "", dir);
+}
+
+int
+spec_refuse_blocked(const struct langbot *l, const char *field, const char *path, struct err *e)
+{
+	char open[LIM_PATH];
+
+	say_opening(l, path, open, sizeof(open));
+	return err_set(e, E_INVALID, "%s %.900s is blocked for security%s", field, path, open);
+}
+
 static int
 check_root(const struct langbot *l, const char *field, const char *path, struct err *e)
 {
@@ -140,8 +186,8 @@ check_root(const struct langbot *l, const char *field, const char *path, struct 
 	if (is_allowed(&l->paths, path))
 		return 0;
 	if (mountrules_block(l->house->mountrules, path)) /* the reason that no root can remove */
-		return err_set(e, E_INVALID, "%s %.900s is blocked for security",
-		    strcmp(field, "host_path") == 0 ? field : "extra_mounts.host_path", path);
+		return spec_refuse_blocked(
+		    l, strcmp(field, "host_path") == 0 ? field : "extra_mounts.host_path", path, e);
 	if (roots->n == 0)
 		return err_set(
 		    e, E_INVALID, "%s mounting is disabled because no allowed_mount_roots are configured", field);
@@ -150,11 +196,27 @@ check_root(const struct langbot *l, const char *field, const char *path, struct 
 	return err_set(e, E_INVALID, "%s is outside allowed_mount_roots: %s", field, list);
 }
 
+/* What is not to be mounted is judged as well, as upstream does; no worker looks at it. */
+static int
+check_unmounted(const struct langbot *l, const struct msg_spec *s, struct err *e)
+{
+	const struct mountrules *rules = l->house->mountrules;
+
+	if (*s->host_path != '\0' && s->host_path_mode == MOUNT_NONE && mountrules_block(rules, s->host_path))
+		return spec_refuse_blocked(l, "host_path", s->host_path, e);
+	for (size_t i = 0; i < s->extra_mounts.n; i++)
+		if (s->extra_mounts.v[i].mode == MOUNT_NONE && mountrules_block(rules, s->extra_mounts.v[i].host_path))
+			return spec_refuse_blocked(l, "extra_mounts.host_path", s->extra_mounts.v[i].host_path, e);
+	return 0;
+}
+
 int
 spec_check_roots(const struct langbot *l, const struct msg_spec *s, struct err *e)
 {
 	char field[64];
 
+	if (check_unmounted(l, s, e) == -1)
+		return -1;
 	if (!roots_in_force(l))
 		return 0;
 	if (*s->host_path != '\0' && s->host_path_mode != MOUNT_NONE &&

@@ -224,6 +224,19 @@ mountrules_block(const struct mountrules *r, const char *path)
 	return false;
 }
 
+bool
+mountrules_opens(const struct mountrules *r, const char *dir)
+{
+	char plain[LIM_PATH + 1];
+
+	if (!collapse(dir, plain))
+		return false;
+	for (size_t i = 0; i < r->n; i++)
+		if (r->v[i].rule == RULE_HOME && path_within(plain, r->v[i].path) && strcmp(plain, r->v[i].path) != 0)
+			return true;
+	return false;
+}
+
 void
 mountrules_fill(const struct mountrules *r, struct msg_worker_start *start)
 {

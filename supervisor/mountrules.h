@@ -18,4 +18,7 @@ void mountrules_fill(const struct mountrules *, struct msg_worker_start *);
  */
 bool mountrules_block(const struct mountrules *, const char *path);
 
+/* Is it below what is blocked unless the operator names it?  Then it is open once mounts.allow has it. */
+bool mountrules_opens(const struct mountrules *, const char *dir);
+
 #endif
