@@ -12,20 +12,24 @@
 int
 agent_profiles(struct house *h, const struct msg *m, struct err *e)
 {
-	enum { PROFILES = PROFILE_OFFLINE_READONLY + 1 };
+	const struct config          *c = h->config;
 	struct msg_agent_profile      v[PROFILES];
-	struct msg_agent_profile_list all = { .configured = profile_get(h->config->agent_profile)->name };
+	struct msg_agent_profile_list all = { .configured = profile_get(c->agent_profiles, c->agent_profile)->name };
 
 	(void)e;
 	for (int i = 0; i < PROFILES; i++) {
-		v[i] = *profile_get((enum profile)i);
-		if (*h->config->agent_image != '\0')
-			v[i].image = h->config->agent_image;
-		if (h->config->agent_workspace_quota_mb > 0)
-			v[i].workspace_quota_mb = h->config->agent_workspace_quota_mb;
+		const struct msg_agent_profile *p = profile_get(c->agent_profiles, (enum profile)i);
+
+		if (p == NULL)
+			continue;
+		struct msg_agent_profile *told = &v[all.profiles.n++];
+		*told = *p;
+		if (*c->agent_image != '\0')
+			told->image = c->agent_image;
+		if (c->agent_workspace_quota_mb > 0)
+			told->workspace_quota_mb = c->agent_workspace_quota_mb;
 	}
 	all.profiles.v = v;
-	all.profiles.n = PROFILES;
 	gateway_reply(h->gateway, MSG_AGENT_PROFILE_LIST, m->conn, m->id, &all);
 	return 0;
 }
@@ -116,7 +120,7 @@ agent_status(struct house *h, const struct msg *m, struct err *e)
 		.session_ttl_sec = h->config->idle_ttl_sec,
 		.available = *why.text == '\0',
 		.enabled = h->config->agent_enabled,
-		.profile = profile_get(h->config->agent_profile)->name,
+		.profile = profile_get(h->config->agent_profiles, h->config->agent_profile)->name,
 		.recent_error_count = errorring_list(h->errors, &who, errors),
 		.connector_error = why.text,
 	};

@@ -339,9 +339,9 @@ agent_plan(struct agent_plan *p, const struct agent_rules *rules, const struct m
 	const struct config *c = rules->config;
 	enum profile         which = c->agent_profile;
 
-	if (*x->profile != '\0' && profile_find(x->profile, &which, e) == -1)
+	if (*x->profile != '\0' && profile_find(c->agent_profiles, x->profile, &which, e) == -1)
 		return -1;
-	p->profile = profile_get(which);
+	p->profile = profile_get(c->agent_profiles, which);
 	msg_defaults(MSG_SPEC, &p->spec);
 	if (set_fields(p, c, x, e) == -1 || check_workdir(p, e) == -1 || bound_host_path(p, rules, x, e) == -1)
 		return -1;

@@ -213,6 +213,7 @@ static const struct choice {
 	{ "auth", { "token", "none" } },
 	{ "image_missing", { "host-view", "refuse" } },
 	{ "network_on", { "egress", "slirp", "loopback", "refuse" } },
+	{ "agent.profiles", { "0.5", "0.7" } },
 };
 
 static int
@@ -298,7 +299,7 @@ set_address(const struct option *o, struct address *to, const char *text, struct
 static int
 set_profile(const struct option *o, enum profile *to, const char *text, struct err *e)
 {
-	return profile_find(text, to, e) == -1 ? err_prefix(e, "%s", o->name) : 0;
+	return profile_find("0.7", text, to, e) == -1 ? err_prefix(e, "%s", o->name) : 0;
 }
 
 static int
@@ -407,6 +408,9 @@ config_check(const struct config *c, struct err *e)
 	if (c->egress_uid == c->gateway_uid || (c->egress_uid >= c->uid_base && c->egress_uid < end))
 		return err_set(e, E_INVALID, "egress_uid: %lu is %s", c->egress_uid,
 		    c->egress_uid == c->gateway_uid ? "gateway_uid as well" : "one of the sandboxes' uids");
+	if (profile_get(c->agent_profiles, c->agent_profile) == NULL)
+		return err_set(e, E_INVALID, "agent.profile: the table of agent.profiles = %s has no %s",
+		    c->agent_profiles, profile_get("0.7", c->agent_profile)->name);
 	return check_door(c, e);
 }
 

@@ -319,8 +319,8 @@ langbot_backend(const struct langbot *l)
 {
 	const char *asked = l->init.backend;
 
-	if (strcmp(asked, "nsjail") == 0)
-		return "nsjail";
+	if (strcmp(asked, "nsjail") == 0 || strcmp(asked, "host") == 0)
+		return asked;
 	if (*asked != '\0' && strcmp(asked, "local") != 0 && strcmp(asked, "native") != 0)
 		return "";
 	return admission_enforced(l->house->admission) ? "nsjail" : "native";

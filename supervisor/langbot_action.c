@@ -119,6 +119,8 @@ action_fail(struct action *a, const struct err *why)
 {
 	struct err e = *why;
 
+	if (e.code == E_VALUE && (a->type == MSG_BOX_EXEC || a->type == MSG_BOX_CREATE))
+		e.code = E_INVALID; /* upstream says so of these two */
 	use_logical(a, &e);
 	if (e.code == E_ARTIFACT)
 		err_prefix(&e, "Immutable artifact preparation failed");

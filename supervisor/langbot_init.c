@@ -7,6 +7,7 @@
 
 #include "dirs.h"
 #include "gateway.h"
+#include "identity.h"
 #include "journal.h"
 #include "langbot_impl.h"
 #include "log.h"
@@ -186,10 +187,31 @@ configure_next(struct langbot *l)
 	configure_next(l);
 }
 
+/* Upstream's host has no walls, so its name is for trusted clients only; here it has those of any other. */
+static int
+check_backend(const struct action *a, struct err *e)
+{
+	const struct msg_box_init *init = a->body;
+	const struct house        *h = a->langbot->house;
+	const struct identity     *by = gateway_client(h->gateway, a->conn);
+
+	if (!init->has_backend || strcmp(init->backend, "host") != 0)
+		return 0;
+	if ((by != NULL && by->vouched) || !config_trusts_everybody(h->config))
+		return 0;
+	return err_set(e, E_INVALID,
+	    "host backend requires local stdio control or WebSocket control protected by LANGBOT_BOX_CONTROL_TOKEN");
+}
+
 void
 on_box_init(struct action *a)
 {
-	configure_next(a->langbot);
+	struct langbot *l = a->langbot;
+	struct err      e;
+
+	if (check_backend(a, &e) == -1)
+		action_fail(a, &e);
+	configure_next(l);
 }
 
 /* ---- after a restart ------------------------------------------------------------------------------------------ */

@@ -44,13 +44,14 @@ static const struct {
 	uint64_t        memory, pids;
 	bool            read_only, locks;
 } table[] = {
-	{ "default", NETWORK_OFF, MOUNT_RW, 30, 120, 1, 512, 128, true, false },
+	{ "default", NETWORK_ON, MOUNT_RW, 30, 120, 1, 512, 128, true, false },
+	{ "offline", NETWORK_OFF, MOUNT_RW, 30, 120, 1, 512, 128, true, false },
 	{ "offline_readonly", NETWORK_OFF, MOUNT_RO, 30, 60, 0.5, 256, 64, true, true },
 	{ "network_basic", NETWORK_ON, MOUNT_RW, 30, 120, 1, 512, 128, true, false },
 	{ "network_extended", NETWORK_ON, MOUNT_RW, 30, 300, 2, 1024, 256, false, false },
 };
 
-enum { PROFILES = sizeof(table) / sizeof(*table) };
+_Static_assert(PROFILES == sizeof(table) / sizeof(*table), "all are here");
 
 static void
 every_field(void)
@@ -134,7 +135,7 @@ refusals(void)
 	struct msg_agent_exec x = request("magic");
 
 	refuses(&x,
-	    "unknown box profile 'magic', available profiles: default, network_basic, network_extended, "
+	    "unknown box profile 'magic', available profiles: default, network_basic, network_extended, offline, "
 	    "offline_readonly",
 	    "an unknown profile");
 	x = request("");
@@ -304,6 +305,31 @@ configured(void)
 	config_defaults(&config);
 }
 
+/* The table of before LangBot 4.11. */
+static void
+old_table(void)
+{
+	struct msg_agent_exec x = request("offline");
+
+	ok(config_set(&config, "agent.profiles", "0.5", &e) == 0, "agent.profiles = 0.5");
+	refuses(&x,
+	    "unknown box profile 'offline', available profiles: default, network_basic, network_extended, "
+	    "offline_readonly",
+	    "has no offline");
+	for (size_t i = 0; i < PROFILES; i++) {
+		x = request(table[i].name);
+		if (strcmp(table[i].name, "offline") != 0)
+			ok(takes(&x) && plan.spec.network ==
+					    (strncmp(table[i].name, "network", 7) == 0 ? NETWORK_ON : NETWORK_OFF),
+			    "%s", table[i].name);
+	}
+	ok(config_set(&config, "agent.profile", "offline", &e) == 0 && config_check(&config, &e) == -1,
+	    "which cannot be configured either");
+	is(e.text, "agent.profile: the table of agent.profiles = 0.5 has no offline", "and is told");
+	ok(config_set(&config, "agent.profiles", "0.6", &e) == -1, "there is no other table");
+	config_defaults(&config);
+}
+
 int
 main(void)
 {
@@ -318,5 +344,6 @@ main(void)
 	default_workspaces();
 	templates();
 	configured();
+	old_table();
 	done_testing();
 }

@@ -65,18 +65,22 @@ test_zip(void)
 static void
 test_refused(void)
 {
-	refuses("{}", "KeyError: 'file_key'");
-	refuses("{\"file_key\": \"a\"}", "KeyError: 'chunk_base64'");
+	refuses("{}", "KeyError: 'chunk_base64'");
+	refuses("{\"file_key\": \"a b\"}", "KeyError: 'chunk_base64'");
+	refuses(CHUNK("a b", "a b=", 0, 1), "Error: Only base64 data is allowed");
+	refuses("{\"chunk_base64\": \"\", \"chunk_index\": 0, \"chunk_amount\": 1}", "KeyError: 'file_key'");
 	refuses("{\"file_key\": \"a\", \"chunk_base64\": \"\"}", "KeyError: 'chunk_index'");
 	refuses("{\"file_key\": \"a\", \"chunk_base64\": \"\", \"chunk_index\": 0}", "KeyError: 'chunk_amount'");
 	static const char *const keys[] = { "", ".a", "a b", "a/b", "a..b", " a", "-a", "a\\u0000" };
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
 		char data[200];
 
-		snprintf(data, sizeof(data), "{\"file_key\": \"%s\"}", keys[i]);
+		snprintf(data, sizeof(data),
+		    "{\"file_key\": \"%s\", \"chunk_base64\": \"\", \"chunk_index\": 0, \"chunk_amount\": 1}", keys[i]);
 		refuses(data, "ValueError: Invalid file transfer key");
 	}
-	refuses("{\"file_key\": 5}", "ValueError: Invalid file transfer key");
+	refuses("{\"file_key\": 5, \"chunk_base64\": \"\", \"chunk_index\": 0, \"chunk_amount\": 1}",
+	    "ValueError: Invalid file transfer key");
 	refuses(CHUNK("a", "", 0, 0), "ValueError: Invalid file chunk position");
 	refuses(CHUNK("a", "", -1, 1), "ValueError: Invalid file chunk position");
 	refuses(CHUNK("a", "", 1, 1), "ValueError: Invalid file chunk position");
@@ -131,23 +135,31 @@ test_sizes(void)
 static void
 test_order(void)
 {
-	refuses(CHUNK("o", "YQ==", 1, 3), "ValueError: Invalid file chunk position: the first chunk did not come");
+	static const char misplaced[] = "ValueError: Invalid file transfer capability";
+
+	refuses(CHUNK("o", "YQ==", 1, 3), misplaced);
 	takes(CHUNK("o", "YQ==", 0, 3));
-	refuses(CHUNK("o", "YQ==", 2, 3), "ValueError: Invalid file chunk position: chunks must come in order");
-	refuses(CHUNK("o", "YQ==", 1, 3), "ValueError: Invalid file chunk position: the first chunk did not come");
-	takes(CHUNK("o", "YQ==", 0, 3));
-	refuses(CHUNK("o", "YQ==", 1, 4), "ValueError: Invalid file chunk position: chunks must come in order");
-	takes(CHUNK("o", "YQ==", 0, 2));
-	takes(CHUNK("o", "YWI=", 0, 2));
+	refuses(CHUNK("o", "YQ==", 0, 3), misplaced);
+	refuses(CHUNK("o", "YQ==", 2, 3), misplaced);
+	refuses(CHUNK("o", "YQ==", 1, 4), misplaced);
+	takes(CHUNK("o", "YWI=", 1, 3));
+	refuses(CHUNK("o", "YWI=", 1, 3), misplaced);
+	takes(CHUNK("w", "YQ==", 0, 1));
+	refuses(CHUNK("w", "YQ==", 0, 1), misplaced);
+	refuses(CHUNK("w", "YQ==", 1, 2), misplaced);
+	const struct msg_skill_preview *p = act_asks(
+	    "box_preview_skill_zip", "{\"file_key\": \"w\"}", MSG_SKILL_PREVIEW);
+	cmp_ok(p->archive.len, "==", 1, "what came out of place has changed nothing");
+	takes(CHUNK("w", "YQ==", 0, 1)); /* consumed: its key is free again */
 	is(act_refusal("box_install_skill_zip", "{\"file_key\": \"o\"}"),
-	    "BoxValidationError: Uploaded file is not whole: 1 of 2 chunks came", "half a file is not installed");
+	    "BoxValidationError: Uploaded file is not whole: 2 of 3 chunks came", "half a file is not installed");
 	takes("{\"file_key\": \"l\", \"chunk_base64\": \"YQ==\", \"chunk_index\": 0, \"chunk_amount\": 1, "
 	      "\"file_length\": 1, \"chunk_size\": 16384}");
-	refuses("{\"file_key\": \"l\", \"chunk_base64\": \"YQ==\", \"chunk_index\": 0, \"chunk_amount\": 1, "
+	refuses("{\"file_key\": \"m\", \"chunk_base64\": \"YQ==\", \"chunk_index\": 0, \"chunk_amount\": 1, "
 		"\"file_length\": 2}",
 	    "ValueError: File transfer is not as long as its file_length");
-	is(act_refusal("box_install_skill_zip", "{\"file_key\": \"l\"}"),
-	    "BoxValidationError: [Errno 2] No such file or directory: 'l'", "what was wrong is gone");
+	is(act_refusal("box_install_skill_zip", "{\"file_key\": \"m\"}"),
+	    "BoxValidationError: [Errno 2] No such file or directory: 'm'", "what was wrong is gone");
 }
 
 static void
@@ -163,7 +175,9 @@ test_count(void)
 	}
 	is(fakews_sent(&act_ws), SUCCESS("{}"), "the 128th file is taken");
 	refuses(CHUNK("n128", "", 0, 1), "ValueError: Active file transfer capacity reached");
-	takes(CHUNK("n5", "", 0, 1));
+	act_say("box_preview_skill_zip", "{\"file_key\": \"n5\"}");
+	fakews_forget(&act_ws);
+	takes(CHUNK("n128", "", 0, 1));
 }
 
 static void

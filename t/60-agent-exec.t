@@ -18,7 +18,7 @@ is "$(field stdout_truncated <"$D/out") $(field stderr_truncated <"$D/out")" "fa
 like "$(field duration_ms <"$D/out")" '^[0-9]+$' "how long it took"
 boxctl inspect agent@person_42 -o json >"$D/info"
 is "$(field memory_mb <"$D/info" | head -n 1) $(field cpus <"$D/info") $(field pids_limit <"$D/info") $(field network <"$D/info") $(field read_only_rootfs <"$D/info")" \
-	"512 1 128 off true" "the session is as the default profile has it"
+	"512 1 128 on true" "the session is as the default profile has it"
 is "$(field image <"$D/info")" rockchin/langbot-sandbox:latest "image too"
 agent '{"command": "touch /tmp/mark; exit 0", "launcher_type": "person", "launcher_id": "42"}' >"$D/out"
 is "$(field ok <"$D/out")" true "exit 0 is ok"
@@ -45,9 +45,9 @@ boxctl inspect agent@r -o json >"$D/info"
 is "$(field network <"$D/info") $(field read_only_rootfs <"$D/info") $(field host_path_mode <"$D/info")" "off true ro" "locked fields are the profile's"
 is "$(field memory_mb <"$D/info" | head -n 1) $(field cpus <"$D/info") $(field pids_limit <"$D/info")" "64 0.5 64" "the others may be asked for"
 is "$(says '{"command": "true", "session_id": "r"}')" \
-	"boxctl: session agent@r already exists with host_path_mode=ro, not rw" "another spec for the same session is a conflict"
+	"boxctl: session agent@r already exists with network=off, not on" "another spec for the same session is a conflict"
 is "$(says '{"command": "true", "profile": "magic"}')" \
-	"boxctl: unknown box profile 'magic', available profiles: default, network_basic, network_extended, offline_readonly" "an unknown profile"
+	"boxctl: unknown box profile 'magic', available profiles: default, network_basic, network_extended, offline, offline_readonly" "an unknown profile"
 agent '{"command": "true", "profile": "network_basic", "session_id": "n"}' >/dev/null
 boxctl inspect agent@n -o json >"$D/info"
 is "$(field network <"$D/info") $(field network_set <"$D/info")" "on network_basic" "a profile with a network has the rules of its name"

@@ -24,9 +24,10 @@ is "$(box agent errors --workspace w --instance i | wc -l)" 1 "of this workspace
 is "$(box agent errors --workspace w --instance i --all -o json | grep -c '"type"')" 1 "or of all"
 like "$(box agent status)" 'profile: +default' "status"
 is "$(box agent status -o json | field enabled)" true "as JSON"
-is "$(box agent profiles | awk 'NR > 1 { print $1, $2, $3, $4, $5, $6, $7, $8, $9, $10 }')" "default off rw 30s 2m0s 1 512MiB 128 ro -
+is "$(box agent profiles | awk 'NR > 1 { print $1, $2, $3, $4, $5, $6, $7, $8, $9, $10 }')" "default on rw 30s 2m0s 1 512MiB 128 ro -
 network_basic on rw 30s 2m0s 1 512MiB 128 ro -
 network_extended on rw 30s 5m0s 2 1GiB 256 rw -
+offline off rw 30s 2m0s 1 512MiB 128 ro -
 offline_readonly off ro 30s 1m0s 0.5 256MiB 64 ro network,host_path_mode,read_only_rootfs" "profiles"
 is "$(box agent profiles -o json | field configured)" default "as JSON"
 wrong() { # expected name argument...

@@ -8,14 +8,14 @@ backend() { host backend_info | field backend; }
 limit() { lb status ws-1 1 | field "$1"; }
 
 is "$(backend)" native "before LangBot says anything"
-for name in local '' nsjail docker e2b nonsense local; do
+for name in local '' nsjail docker e2b host nonsense local; do
 	host init "\"has_backend\": true, \"backend\": \"$name\"" >/dev/null
-	case $name in local|'') want=native ;; nsjail) want=nsjail ;; *) want= ;; esac
+	case $name in local|'') want=native ;; nsjail|host) want=$name ;; *) want= ;; esac
 	is "$(backend)" "$want" "box.backend '$name'"
 done
 host init '"has_backend": true, "backend": "docker"' >/dev/null
 is "$(host backend_info | field available)" false "docker is not available"
-is "$(run ws-1 1 s true)" "boxctl: LangBot Box backend unavailable. Install and start Docker or nsjail before using exec." "and a command is told"
+is "$(run ws-1 1 s true)" "boxctl: LangBot Box backend unavailable. Install and start Docker or nsjail, configure E2B, or explicitly select the unsafe host backend." "and a command is told"
 host init '"has_backend": true, "backend": "nsjail"' >/dev/null
 is "$(run ws-1 1 s true | field backend)" nsjail "by the name that LangBot wants"
 
@@ -61,7 +61,7 @@ for path in /etc /etc/ssl /srv/../etc/ssl /var/run/x / "$D/state" "$D/state/sess
 		"boxctl: extra_mounts.host_path $path is blocked for security" "as an extra mount"
 done
 is "$(mount out /root/opened/x)" "boxctl: host_path is outside allowed_mount_roots: $D/root" "one that the operator has opened is only outside"
-is "$(mount out /root/other)" "boxctl: host_path /root/other is blocked for security" "unlike one beside it"
+is "$(mount out /root/other)" "boxctl: host_path /root/other is blocked for security; the operator can open it with mounts.allow = $D, /root/opened, /root/other in boxd.conf" "unlike one beside it"
 ln -s "$D/else/dir" "$D/root/box/link"
 like "$(mount link "$D/root/box/link")" 'outside of LangBot.s allowed_mount_roots' "a symlink does not lead out"
 is "$(mount t "$D/root/box/default/tenants/ws-9d14934957e7ea8dcfa33291" | field session_id)" t "its own workspace, below the default one"

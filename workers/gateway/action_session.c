@@ -15,7 +15,9 @@ read_spec(struct job *j, struct msg_box_spec *s)
 	s->image = DEFAULT_IMAGE;
 	s->workdir = s->mount_path = DEFAULT_DIR;
 	model_read(&m, &model_spec, spec_with_workdir(j->zone, j->data), s);
-	return job_judge(j, &m, model_spec.title);
+	bool         nul = m.n == 0 && !m.starved && m.nul;
+	enum outcome o = job_judge(j, &m, model_spec.title);
+	return nul ? refuse(j, "BoxValidationError: embedded null byte") : o; /* the one ValueError of a spec */
 }
 
 enum outcome

@@ -1,6 +1,6 @@
 /*
- * A file's chunks come one after the other: the first begins it anew, each other must be the next, and all must tell
- * the same amount.  What is wrong with one ends its file, so that no half of one can be used.
+ * A file's chunks come one after the other, each once, and all tell the same amount.  One that is out of place changes
+ * nothing; one that makes the file too long ends it.
  */
 #include "uploads.h"
 
@@ -166,11 +166,9 @@ read_bytes(struct chunk *c, struct buf *why)
 static struct upload *
 begin(struct uploads *u, const struct chunk *c, struct buf *why)
 {
-	struct upload *old = find(u, c->key, c->key_len), *f;
+	struct upload *f;
 	struct err     e;
 
-	if (old != NULL)
-		forget(u, old);
 	if (u->n >= LIM_UPLOADS || *u->total + LIM_UPLOAD_COST > LIM_UPLOADS_BYTES) {
 		refuse(why, "ValueError: Active file transfer capacity reached");
 		return NULL;
@@ -192,15 +190,13 @@ begin(struct uploads *u, const struct chunk *c, struct buf *why)
 static struct upload *
 place(struct uploads *u, const struct chunk *c, struct buf *why)
 {
-	if (c->index == 0)
-		return begin(u, c, why);
 	struct upload *f = find(u, c->key, c->key_len);
+
+	if (f == NULL && c->index == 0)
+		return begin(u, c, why);
 	if (f != NULL && f->chunks == (uint64_t)c->index && f->amount == (uint64_t)c->amount)
 		return f;
-	if (f != NULL)
-		forget(u, f);
-	refuse(why, f == NULL ? "ValueError: Invalid file chunk position: the first chunk did not come"
-			      : "ValueError: Invalid file chunk position: chunks must come in order");
+	refuse(why, "ValueError: Invalid file transfer capability");
 	return NULL;
 }
 
@@ -234,7 +230,7 @@ uploads_chunk(struct uploads *u, const msgpack_object *data, struct buf *why)
 {
 	struct chunk c = { .n = 0 };
 
-	if (read_key(&c, data, why) == -1 || read_place(&c, data, why) == -1 || read_bytes(&c, why) == -1)
+	if (read_place(&c, data, why) == -1 || read_bytes(&c, why) == -1 || read_key(&c, data, why) == -1)
 		return -1;
 	struct upload *f = place(u, &c, why);
 	if (f == NULL)
