@@ -67,4 +67,23 @@ vanish $client
 lb list ws-1 2 >/dev/null
 eventually stopped 98763
 ok "a newer generation still ends it"
+
+# one that has not started: its generation waits until a session of the older one is gone, whose worker stands still
+is "$(says ws-3 1 q true)" '' "a session of the first generation"
+name=$(box ps --names | grep -- '-g1-q$')
+worker=$(box inspect "$name" -o json | sed -n 's/.*"worker_pid": \([0-9]*\).*/\1/p')
+kill -STOP "$worker"
+"$BUILD/boxctl" --socket "$D/run/boxd.sock" call box_exec '{"context": {"instance": "inst-1", "workspace": "ws-3", "generation": 2}, "spec": {"session_id": "q", "cmd": "exec sleep 98764", "workdir": "/tmp"}}' >/dev/null 2>&1 &
+client=$!
+closing() { box inspect "$name" -o json | grep -q '"state": "closing"'; }
+alone() { [ "$(box status -o json | field connections)" = 1 ]; }
+eventually closing
+vanish $client
+eventually alone
+kill -CONT "$worker"
+gone() { ! box ps --names | grep -q -- '-g1-q$'; }
+eventually gone
+is "$(listed ws-3 2)" "" "what waited is dropped with its client: no session was made for it"
+stopped 98764
+ok "and no command started"
 done_testing

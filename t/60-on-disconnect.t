@@ -10,6 +10,7 @@ is_now() { [ "$1" = "$2" ]; }
 $beside exec s --on-disconnect cancel -- sleep 98751 &
 client=$!
 eventually counts 98751 1
+ok "command 98751 runs"
 vanish $client
 eventually counts 98751 0
 ok "cancel: the command is killed when its client is gone"
@@ -18,9 +19,11 @@ like "$(boxctl inspect s)" 'state: +ready' "the session stays"
 $beside exec s --on-disconnect keep -- sleep 98752 &
 client=$!
 eventually counts 98752 1
+ok "command 98752 runs"
 $beside exec s --on-disconnect cancel -- sleep 98753 &
 other=$!
 eventually counts 98753 1
+ok "command 98753 runs"
 vanish $other
 eventually counts 98753 0
 vanish $client
@@ -32,6 +35,7 @@ boxctl exec s -- pkill -x sleep
 $beside exec s --on-disconnect cancel -- sleep 98754 &
 client=$!
 eventually counts 98754 1
+ok "command 98754 runs"
 worker=$(boxctl inspect s -o json | sed -n 's/.*"worker_pid": \([0-9]*\).*/\1/p')
 kill -STOP "$BOXD_PID"
 kill -9 "$worker"
@@ -44,6 +48,7 @@ ok "cancel: also when the session's worker died at that moment"
 $beside exec s --on-disconnect cancel -- sleep 98755 2>/dev/null &
 client=$!
 eventually counts 98755 1
+ok "command 98755 runs"
 vanish "$(pgrep -P "$BOXD_PID" -x box-gateway)"
 wait $client
 eventually counts 98755 0

@@ -5,6 +5,7 @@ import base64
 import json
 import re
 
+import websockets
 from harness import *
 
 CLIPPED = re.compile(r"\n\.\.\. \[raw output clipped at (\d+) bytes, (\d+) bytes discarded\]$")
@@ -48,6 +49,35 @@ async def escaped(c):
     ok(CLIPPED.search(r.stdout) is None and len(r.stdout.encode()) > 13_900_000, "text that needs no escapes is not cut")
     r = await c.client.execute(spec("s", "echo alive", memory_mb=512), ctx)
     same(r.stdout, "alive", "the session and the connection live on")
+
+
+@scenario
+async def many(c):
+    """Long commands in flight have a budget, and short ones get through"""
+    long = "exec sleep 1000 # " + "x" * ((1 << 20) - 20)
+    contexts = [context(), context()]
+    more = {"workdir": "/tmp", "memory_mb": 512, "pids_limit": 200, "timeout_sec": 600}
+    async with connect() as a, connect() as b:
+        for ws, ctx in zip((a, b), contexts):
+            for i in range(70):
+                await say(ws, i, "box_exec", {"session_id": "m", "cmd": long} | more, ctx)
+        refused = [json.loads(await asyncio.wait_for(b.recv(), EVENTUALLY_SEC)) for _ in range(12)]
+        same({r["message"] for r in refused}, {"BoxError: Box runtime is busy: long commands that wait or run have 128 MiB together"}, "12 of 140 MiB are refused")
+        await say(b, 100, "box_exec", {"session_id": "m", "cmd": "echo short"} | more, contexts[1])
+        same(json.loads(await asyncio.wait_for(b.recv(), EVENTUALLY_SEC))["data"]["stdout"], "short", "a short one runs")
+    for ctx in contexts:
+        await c.client.delete_session("m", ctx)
+    r = await c.client.execute(spec("m", "echo again # " + "x" * 1_000_000), contexts[1])
+    same(r.stdout, "again", "what has ended is not counted any more")
+
+
+def connect():
+    return websockets.connect(RPC_URL, additional_headers=headers(), proxy=None, max_size=1 << 24)
+
+
+async def say(ws, seq, action, data, ctx):
+    body = {"instance_uuid": ctx.instance_uuid, "workspace_uuid": ctx.workspace_uuid, "placement_generation": 1}
+    await ws.send(json.dumps({"seq_id": seq, "action": action, "data": data, "context": body}))
 
 
 def _validation():
