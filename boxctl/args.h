@@ -67,7 +67,7 @@ struct opt {
 
 enum { OPT_GROUPS = 4 };
 
-extern const struct opt global_options[], common_options[], spec_options[], exec_options[], rm_options[], ps_options[],
+extern const struct opt global_options[], common_options[], spec_options[], exec_options[], exec_mount_options[], rm_options[], ps_options[],
     create_options[], process_options[], cp_options[], doctor_options[], agent_options[], pool_options[],
     token_options[], langbot_stdio_options[], net_options[];
 

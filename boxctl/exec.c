@@ -315,6 +315,8 @@ ask_for(struct msg_exec *ask, const struct args *a, const char **words, size_t n
 
 	*ask = a->exec;
 	ask->argv = (struct strs){ n, words };
+	ask->extra_mounts.n = a->spec.extra_mounts.n;
+	ask->extra_mounts.v = a->spec.extra_mounts.v;
 	if (a->send_stdin)
 		ask->stdin = blob_of(input->data, input->len);
 	ask->window = streamed ? WINDOW : 0;

@@ -30,7 +30,7 @@ const struct cmd commands[] = {
 	    "  boxctl exec work -e LANG -w src -- make -j2\n"
 	    "  boxctl exec work -i -- tar x < files.tar\n"
 	    "  boxctl exec work -o json -c 'uname -a'\n",
-	    { exec_options, common_options }, 1, 1, ANY, cmd_exec },
+	    { exec_options, exec_mount_options, common_options }, 1, 1, ANY, cmd_exec },
 	{ "process", NULL, "start|ls|get|stop|attach|write|logs SESSION [NAME] [OPTION...] [--] [CMD [ARG...]]",
 	    "managed processes, which run on by themselves",
 	    "  boxctl process start work web --restart on-failure -- python3 -m http.server\n"

@@ -22,6 +22,7 @@ struct errorring;
 struct gateway;
 struct langbot;
 struct machine;
+struct mounter;
 struct mountrules;
 struct pool;
 struct readiness;
@@ -37,6 +38,7 @@ struct house {
 	const struct dirs    *dirs;
 	const struct machine *machine;
 	struct mountrules    *mountrules;
+	struct mounter       *mounter;
 	struct gateway       *gateway;
 	struct registry      *registry;
 	struct spares        *spares;

@@ -119,6 +119,9 @@ on_standing(struct action *a, const struct msg *reply)
 	x.workdir = b->workdir;
 	x.timeout_ms = b->timeout_sec * 1000;
 	x.keep_bytes = a->langbot->house->config->langbot_output_bytes;
+	x.extra_mounts.n = a->making->native.extra_mounts.n;
+	x.extra_mounts.v = a->making->native.extra_mounts.v;
+	x.only_mounts = true;
 	action_ask(a, MSG_EXEC, &x, on_result);
 }
 

@@ -33,6 +33,7 @@
 #include "gateway.h"
 #include "langbot.h"
 #include "machine.h"
+#include "mounter.h"
 #include "mountrules.h"
 #include "netrules.h"
 #include "notify.h"
@@ -318,7 +319,8 @@ house_open(struct house *h, struct dirs *d, struct door_start *door, struct err 
 	h->gateway = gateway_open(h, listener, e);
 	if (h->gateway == NULL)
 		return -1;
-	h->spares = spares_open(h, e);
+	h->mounter = mounter_open(h, e);
+	h->spares = h->mounter == NULL ? NULL : spares_open(h, e);
 	if (h->spares == NULL)
 		return -1;
 	return adopt_all(h, e);
@@ -330,6 +332,7 @@ house_close(struct house *h)
 	egress_close(&h->egress); /* results that wait for it can still be told */
 	gateway_close(&h->gateway);
 	spares_close(&h->spares);
+	mounter_close(&h->mounter);
 	registry_close(&h->registry);
 	artifacts_close(&h->artifacts);
 	agent_close(&h->agent);

@@ -143,8 +143,8 @@ mountspec_fill(struct msg_spec *s, struct err *e)
 
 /* ---- comparing ---------------------------------------------------------------- */
 
-static bool
-has_extra(const struct msg_spec *s, const struct msg_mount *wanted)
+bool
+mountspec_has_extra(const struct msg_spec *s, const struct msg_mount *wanted)
 {
 	for (size_t i = 0; i < s->extra_mounts.n; i++)
 		if (same_mount(&s->extra_mounts.v[i], wanted))
@@ -156,15 +156,18 @@ static bool
 has_all_extra_of(const struct msg_spec *s, const struct msg_spec *other)
 {
 	for (size_t i = 0; i < other->extra_mounts.n; i++)
-		if (other->extra_mounts.v[i].mode != MOUNT_NONE && !has_extra(s, &other->extra_mounts.v[i]))
+		if (other->extra_mounts.v[i].mode != MOUNT_NONE && !mountspec_has_extra(s, &other->extra_mounts.v[i]))
 			return false;
 	return true;
 }
 
 bool
-mountspec_same_extra(const struct msg_spec *a, const struct msg_spec *b)
+mountspec_must_count(const struct msg_spec *have, const struct msg_spec *want)
 {
-	return has_all_extra_of(a, b) && has_all_extra_of(b, a);
+	for (size_t i = 0; have->workspace_quota_mb > 0 && i < want->extra_mounts.n; i++)
+		if (want->extra_mounts.v[i].mode == MOUNT_RW && !mountspec_has_extra(have, &want->extra_mounts.v[i]))
+			return true;
+	return false;
 }
 
 static bool

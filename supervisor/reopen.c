@@ -52,7 +52,7 @@ start(struct reopen *r, struct session *s, struct err *e)
 	r->child = child_spawn(r->house->loop, program, FROM_WORKER, &ops, r, e);
 	if (r->child == NULL)
 		return -1;
-	session_fill_start(s, WORK_REOPEN, &start);
+	session_fill_start(s, &s->spec, WORK_REOPEN, &start);
 	struct strs *opened = session_net_plan(s, &start);
 	int          sent = link_send(child_link(r->child), MSG_WORKER_START, 0, 0, &start, e);
 	free(opened);

@@ -111,6 +111,7 @@ request_drop(struct requests *all, struct request *r)
 	packet_clear(&r->held);
 	packet_clear(&r->sent);
 	free(r->attachment);
+	artifact_release(&r->artifacts);
 	free(r);
 }
 

@@ -7,6 +7,7 @@
 
 #include <sys/queue.h>
 
+#include "artifact.h"
 #include "gateway.h"
 #include "msg.h"
 
@@ -19,19 +20,22 @@ struct attachment {
 
 struct request {
 	TAILQ_ENTRY(request) next;
-	enum msg_type      type;
-	uint64_t           conn; /* 0: nobody waits any more */
-	uint64_t           id;
-	uint64_t           exec;           /* what is passed on: its id towards the worker; else 0 */
-	uint64_t           streamed_to[2]; /* streamed: output passed on so far, by stream */
-	bool               streamed;
-	bool               anew; /* a CREATE, in held: to be routed once more when the session is gone */
-	enum on_timeout    on_timeout;
-	bool               dies_alone; /* EXEC: cancelled when its client is gone */
-	uint64_t           denied;     /* EXEC: so many connections of its session had been refused before */
-	struct packet      held;       /* not yet sent to a worker; EXEC, after a timeout: the reply */
-	struct packet      sent;       /* EXEC: to be sent once more, should no init have heard of it */
-	struct attachment *attachment; /* owned; PROCESS_ATTACH only */
+	enum msg_type   type;
+	uint64_t        conn; /* 0: nobody waits any more */
+	uint64_t        id;
+	uint64_t        exec;           /* what is passed on: its id towards the worker; else 0 */
+	uint64_t        streamed_to[2]; /* streamed: output passed on so far, by stream */
+	bool            streamed;
+	bool            anew; /* a CREATE, in held: to be routed once more when the session is gone */
+	enum on_timeout on_timeout;
+	bool            dies_alone; /* EXEC: cancelled when its client is gone */
+	uint64_t        denied;     /* EXEC: so many connections of its session had been refused before */
+	enum { MOUNTS_OWN, MOUNTS_WANTED, MOUNTS_ASKED } mounts; /* EXEC: those of its session, or none yet */
+	struct session       *session;                           /* EXEC: while its mounts are made */
+	struct artifact_hold *artifacts;                         /* owned; EXEC: copies that are mounted for it */
+	struct packet         held;       /* not yet sent to a worker; EXEC, after a timeout: the reply */
+	struct packet         sent;       /* EXEC: to be sent once more, should no init have heard of it */
+	struct attachment    *attachment; /* owned; PROCESS_ATTACH only */
 };
 
 TAILQ_HEAD(requests, request);

@@ -90,7 +90,7 @@ on_create(struct house *h, const struct msg *m, struct err *e)
 		return session_make_anew(s, m, e);
 	if (s != NULL && policy_compare(name, session_spec(s), &spec, e) == -1)
 		return -1;
-	if (s != NULL && !mountspec_same_extra(session_spec(s), &spec))
+	if (s != NULL && mountspec_must_count(session_spec(s), &spec))
 		return session_make_anew(s, m, e);
 	if (s != NULL)
 		return session_deliver(s, m, e);

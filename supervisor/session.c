@@ -4,9 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "artifact.h"
 #include "ask.h"
+#include "fd.h"
 #include "gateway.h"
 #include "machine.h"
+#include "mounter.h"
 
 /* ---- looking at it -------------------------------------------------------------- */
 
@@ -113,14 +116,10 @@ on_create(struct session *s, const struct msg *m, struct err *e)
  * it is large: a worker may die with it in its hands, before anything was started.
  */
 static int
-send_or_hold(struct session *s, struct request *r, const struct msg_exec *x, struct err *e)
+send_held(struct session *s, struct request *r, struct err *e)
 {
 	struct err ignored;
 
-	if (msg_encode(&r->held, MSG_EXEC, r->exec, 0, x, e) == -1)
-		return -1;
-	if (s->state != STATE_READY)
-		return 0;
 	if (r->held.bytes.len <= LIM_PACKET && packet_copy(&r->sent, &r->held, &ignored) == -1)
 		packet_clear(&r->sent);
 	if (link_send_packet(child_link(s->child), &r->held, e) == 0)
@@ -133,21 +132,131 @@ send_or_hold(struct session *s, struct request *r, const struct msg_exec *x, str
 }
 
 static int
+send_or_hold(struct session *s, struct request *r, const struct msg_exec *x, struct err *e)
+{
+	if (msg_encode(&r->held, MSG_EXEC, r->exec, 0, x, e) == -1)
+		return -1;
+	if (s->state != STATE_READY)
+		return 0;
+	return r->mounts == MOUNTS_WANTED ? session_ask_mounts(s, r, e) : send_held(s, r, e);
+}
+
+/* The command as it was asked for; msg_clear is due. */
+static int
+decode_held(const struct request *r, struct msg *m, struct err *e)
+{
+	return msg_decode(m, r->held.bytes.data, r->held.bytes.len, NULL, 0, FROM_SUPERVISOR, e);
+}
+
+static void
+exec_unstarted(struct session *s, struct request *r, const struct err *why)
+{
+	s->house->running--;
+	request_fail(&s->pending, r, s->house->gateway, why);
+	session_touch(s);
+}
+
+/* What is mounted for a command is there now, verified; or it cannot be had. */
+static void
+on_copied(void *arg, const struct err *why)
+{
+	struct request *r = arg;
+	struct err      e = { 0 };
+
+	if (why != NULL)
+		exec_unstarted(r->session, r, why);
+	else if (session_ask_mounts(r->session, r, &e) == -1)
+		exec_unstarted(r->session, r, &e);
+}
+
+int
+session_ask_mounts(struct session *s, struct request *r, struct err *e)
+{
+	struct msg             m;
+	const struct msg_exec *x = NULL;
+	int                    ok = decode_held(r, &m, e);
+
+	r->session = s;
+	if (ok == 0 && (x = m.body, r->artifacts == NULL))
+		ok = artifact_hold(
+		    s->house, s->name, x->extra_mounts.v, x->extra_mounts.n, on_copied, r, &r->artifacts, e);
+	if (ok == 0)
+		ok = mounter_ask(s->house->mounter, s, x, r->exec, e);
+	if (ok >= 0)
+		r->mounts = MOUNTS_ASKED;
+	msg_clear(&m);
+	return ok == -1 ? -1 : 0;
+}
+
+int
+session_mount_again(struct session *s, uint64_t exec, struct err *e)
+{
+	struct request *r = request_by_exec(&s->pending, exec);
+
+	return r == NULL ? -1 : session_ask_mounts(s, r, e);
+}
+
+/* Put the namespace into the command that waits for it. */
+static int
+give_mounts(struct request *r, int mounts, struct err *e)
+{
+	struct packet whole = { 0 };
+	struct msg    m;
+	int           ok = decode_held(r, &m, e);
+
+	if (ok == 0) {
+		struct msg_exec x = *(const struct msg_exec *)m.body;
+
+		x.mounts = mounts;
+		x.extra_mounts.n = 0;
+		ok = msg_encode(&whole, MSG_EXEC, r->exec, 0, &x, e);
+	}
+	msg_clear(&m);
+	if (ok == -1)
+		return -1;
+	packet_clear(&r->held);
+	r->held = whole;
+	r->mounts = MOUNTS_OWN;
+	return 0;
+}
+
+void
+session_mounted(struct session *s, uint64_t exec, int mounts, const struct err *why)
+{
+	AUTO_FD int     fd = mounts;
+	struct request *r = request_by_exec(&s->pending, exec);
+	struct err      e = { 0 };
+
+	if (r == NULL || r->mounts != MOUNTS_ASKED)
+		return;
+	if (why != NULL)
+		e = *why;
+	if (why == NULL && give_mounts(r, fd, &e) == 0 && (s->state != STATE_READY || send_held(s, r, &e) == 0))
+		return;
+	exec_unstarted(s, r, &e);
+}
+
+static int
 on_exec(struct session *s, const struct msg *m, struct err *e)
 {
-	const struct msg_exec *x = m->body;
-	struct request        *r;
+	struct msg_exec x = *(const struct msg_exec *)m->body;
+	struct request *r;
+	bool            mounts;
 
+	x.mounts = -1; /* ours to say */
+	if (mounter_check(&s->spec, &x, &mounts, e) == -1)
+		return -1;
 	if (requests_count(&s->pending, MSG_EXEC) >= LIM_EXECS)
 		return err_set(e, E_CAPACITY, "%d commands are running in session %s already", LIM_EXECS, s->name);
 	if ((r = request_add(&s->pending, m)) == NULL)
 		return err_set(e, E_SYS, "no memory for a request");
 	r->exec = house_next_id(s->house);
-	r->streamed = x->window > 0;
-	r->on_timeout = x->on_timeout;
-	r->dies_alone = x->on_disconnect == ON_DISCONNECT_CANCEL;
+	r->mounts = mounts ? MOUNTS_WANTED : MOUNTS_OWN;
+	r->streamed = x.window > 0;
+	r->on_timeout = x.on_timeout;
+	r->dies_alone = x.on_disconnect == ON_DISCONNECT_CANCEL;
 	r->denied = session_net_info(s).denied;
-	if (send_or_hold(s, r, x, e) == -1) {
+	if (send_or_hold(s, r, &x, e) == -1) {
 		request_drop(&s->pending, r);
 		return -1;
 	}

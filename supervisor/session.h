@@ -77,4 +77,10 @@ uint64_t session_ended_processes(const struct session *);
 /* For the registry alone. */
 void session_free(struct session *);
 
+/* A mount namespace for a command of it, to be taken; or why there is none.  Whoever wanted it may be gone. */
+void session_mounted(struct session *, uint64_t exec, int mounts, const struct err *why);
+
+/* Ask for it once more; -1: nobody wants it any more. */
+int session_mount_again(struct session *, uint64_t exec, struct err *);
+
 #endif

@@ -41,6 +41,8 @@ struct session {
 	char              *cgroup_paths[SESSION_CGROUPS]; /* owned; of an adopted one, for the above */
 	enum net_mode      net_mode;                      /* of its sandbox */
 	uint64_t           net_generation;                /* of the rules that its namespace was built by */
+	int                map;                           /* owned; what mounts of its commands were mapped by last, or -1 */
+	uint64_t           map_uid, map_gid;
 	int                net_sockets[3];                /* owned; listener, dns and refusals, until it is let out */
 	bool               anew;                          /* CLOSING to be made once more: creates wait for that */
 	bool               paused;                        /* or about to be */
@@ -83,6 +85,9 @@ int session_start_worker(struct session *, enum work, struct err *);
 /* A new session's: first what it mounts is copied, where need be. */
 int session_begin(struct session *, struct err *);
 
+/* session.c: a mount namespace for a command that is held. */
+int session_ask_mounts(struct session *, struct request *, struct err *);
+
 /* From the loop, so that whoever made the session can seat it in the registry first. */
 void session_start_soon(struct session *);
 
@@ -108,8 +113,8 @@ void session_net_take(struct session *, struct msg *worker_ready);
 /* To be freed when the message is sent; NULL: nothing. */
 struct strs *session_net_plan(struct session *, struct msg_worker_start *);
 
-/* For reopen.c: what a WORKER_START says of a session; lent by it. */
-void session_fill_start(const struct session *, enum work, struct msg_worker_start *);
+/* For reopen.c and mounter.c: what a WORKER_START says of a session with this spec; lent by both. */
+void session_fill_start(const struct session *, const struct msg_spec *, enum work, struct msg_worker_start *);
 
 /* Say with a result what was refused meanwhile, and then reply; false: there is nothing to ask, reply now. */
 bool session_hint(struct session *, struct request *, const struct msg_exec_result *);

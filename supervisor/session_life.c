@@ -120,7 +120,7 @@ session_retention(const struct session *s, uint64_t *sec, uint64_t *count)
 }
 
 void
-session_fill_start(const struct session *s, enum work work, struct msg_worker_start *start)
+session_fill_start(const struct session *s, const struct msg_spec *spec, enum work work, struct msg_worker_start *start)
 {
 	const struct machine *m = s->house->machine;
 
@@ -128,16 +128,16 @@ session_fill_start(const struct session *s, enum work work, struct msg_worker_st
 	start->work = work;
 	start->id = s->id;
 	start->session = s->name;
-	start->spec = s->spec;
+	start->spec = *spec;
 	start->cgroups = s->cgroups;
 	start->dir = s->dir;
 	start->uid_base = s->uid_base;
 	start->uid_count = m->root ? 65536 : 1;
 	start->created_ms = s->created_ms;
-	start->tmp_mb = policy_tmp_mb(&s->spec, s->house->config);
-	start->overlay_mb = policy_overlay_mb(&s->spec, s->house->config);
+	start->tmp_mb = policy_tmp_mb(spec, s->house->config);
+	start->overlay_mb = policy_overlay_mb(spec, s->house->config);
 	start->inodes = s->house->config->inodes;
-	if (mountspec_wants_host(&s->spec)) {
+	if (mountspec_wants_host(spec)) {
 		mountrules_fill(s->house->mountrules, start);
 		tenantroots_add_rules(s->house->tenantroots, s->name, start);
 		langbot_add_rules(s->house->langbot, s->name, start);
@@ -147,7 +147,7 @@ session_fill_start(const struct session *s, enum work work, struct msg_worker_st
 	start->landlock = s->house->config->landlock;
 	start->sockets_counted = s->house->machine->walls.in_force[WALL_SOCKETS];
 	start->entries = s->house->config->workspace_entries;
-	start->backend = policy_backend(&s->spec, s->house->config);
+	start->backend = policy_backend(spec, s->house->config);
 	if (work != WORK_SWEEP)
 		start->files = m->files;
 	if (work == WORK_BUILD || work == WORK_ADOPT)
@@ -176,7 +176,7 @@ session_start_worker(struct session *s, enum work work, struct err *e)
 	s->child = child_spawn(s->house->loop, program, FROM_WORKER, &worker_ops, s, e);
 	if (s->child == NULL)
 		return -1;
-	session_fill_start(s, work, &start);
+	session_fill_start(s, &s->spec, work, &start);
 	AUTO_FD int artifacts = work == WORK_BUILD && s->artifacts != NULL ? artifact_dir(s->house, s->name) : -1;
 	start.artifacts = artifacts;
 	AUTO_FD int image = work == WORK_BUILD ? dirs_image(s->house->dirs, s->spec.image) : -1;
@@ -405,13 +405,21 @@ start_again_later(struct session *s)
 static void
 send_held(struct session *s)
 {
-	struct request *r;
+	struct request *r, *next;
 	struct err      e = { 0 };
 
 	requests_drop_deaf(&s->pending);
-	TAILQ_FOREACH (r, &s->pending, next)
-		if (r->exec != 0 && r->type != MSG_NONE && r->held.bytes.len > 0)
+	for (r = TAILQ_FIRST(&s->pending); r != NULL; r = next) {
+		next = TAILQ_NEXT(r, next);
+		if (r->exec == 0 || r->type == MSG_NONE || r->held.bytes.len == 0 || r->mounts == MOUNTS_ASKED)
+			continue;
+		if (r->mounts == MOUNTS_OWN) {
 			link_send_packet(child_link(s->child), &r->held, &e);
+		} else if (session_ask_mounts(s, r, &e) == -1) {
+			s->house->running--;
+			request_fail(&s->pending, r, s->house->gateway, &e);
+		}
+	}
 }
 
 /* Walls of its workspace that the client or the operator cannot do without. */

@@ -43,7 +43,7 @@ enum {
 extern char **environ;
 
 struct ratios {
-	struct series warm, warm_bare, cold, cold_bare, bwrap, bwrap_bare, box, box_bare, echo;
+	struct series warm, warm_bare, mount, mount_warm, cold, cold_bare, bwrap, bwrap_bare, box, box_bare, echo;
 	struct series python, python_bare, python_echo;
 	double        bulk, python_bulk;
 	char          no_python[256]; /* why the runtime LangBot ships was not measured */
@@ -56,6 +56,7 @@ struct ratios {
 };
 
 static char   dir[] = "/tmp/boxd-bench-XXXXXX";
+static char   mount_dir[64]; /* something to mount */
 static pid_t  daemon_pid;
 struct client client;
 
@@ -165,18 +166,41 @@ void delete (const char *name)
 }
 
 static void
-exec_true(const char *name)
+exec_true_with(const char *name, const char *mounted)
 {
-	struct msg_exec x;
-	struct msg      m;
+	struct msg_mount mount = { .host_path = mounted,
+		.mount_path = "/opt/mounted",
+		.mode = MOUNT_RO,
+		.content_digest = "",
+		.manifest_path = "" };
+	struct msg_exec  x;
+	struct msg       m;
 
 	msg_defaults(MSG_EXEC, &x);
 	x.session = name;
 	x.command = "true";
+	x.extra_mounts.n = mounted != NULL;
+	x.extra_mounts.v = &mount;
 	call(MSG_EXEC, &x, &m);
 	if (((const struct msg_exec_result *)m.body)->exit_code != 0)
 		die("true did not succeed in the sandbox");
 	msg_clear(&m);
+}
+
+static void
+exec_true(const char *name)
+{
+	exec_true_with(name, NULL);
+}
+
+/* Of our own: nobody else's is anybody's to mount. */
+static double
+time_mount(void)
+{
+	double start = now_us();
+
+	exec_true_with("warm", mount_dir);
+	return now_us() - start;
 }
 
 static double
@@ -462,6 +486,8 @@ print_table(struct ratios *r)
 	printf("%-34s %9s %9s   %6s %6s\n", "", "p50 us", "p95 us", "/bare", "p95");
 	row("bare posix_spawn sh -c true", &r->warm_bare, &r->warm_bare);
 	row("warm exec, sh -lc true", &r->warm, &r->warm_bare);
+	printf("%-34s %9.0f %9.0f   %6.2f of one without\n", "warm exec with one mount", percentile(&r->mount, 50),
+	    percentile(&r->mount, 95), ratio(&r->mount, &r->mount_warm, 50));
 	row("cold create + exec + delete", &r->cold, &r->cold_bare);
 	if (r->has_bwrap)
 		row("bubblewrap, one shot", &r->bwrap, &r->bwrap_bare);
@@ -499,11 +525,13 @@ print_json(struct ratios *r)
 
 	if (r->has_bwrap)
 		snprintf(bwrap, sizeof(bwrap), "%.3f", ratio(&r->bwrap, &r->bwrap_bare, 50));
-	printf("{\"warm_exec_ratio\": %.3f, \"warm_exec_ratio_p95\": %.3f, \"cold_cycle_ratio\": %.3f, "
+	printf("{\"warm_exec_ratio\": %.3f, \"warm_exec_ratio_p95\": %.3f, \"mount_exec_ratio\": %.3f, "
+	       "\"cold_cycle_ratio\": %.3f, "
 	       "\"cold_cycle_ratio_p95\": %.3f, \"bwrap_ratio\": %s, \"throughput_ratio\": %.3f, \"idle_session_kib\": "
 	       "%.0f, \"langbot_exec_ratio\": %.3f, \"relay_echo_us\": %.0f, \"relay_mb_per_s\": %.0f, "
 	       "\"net_cold_ratio\": %.3f, \"net_in_ratio\": %s, \"net_out_ratio\": %s, \"net_connect_ratio\": %s}\n",
-	    ratio(&r->warm, &r->warm_bare, 50), ratio(&r->warm, &r->warm_bare, 95), ratio(&r->cold, &r->cold_bare, 50),
+	    ratio(&r->warm, &r->warm_bare, 50), ratio(&r->warm, &r->warm_bare, 95),
+	    ratio(&r->mount, &r->mount_warm, 50), ratio(&r->cold, &r->cold_bare, 50),
 	    ratio(&r->cold, &r->cold_bare, 95), bwrap, r->throughput / r->throughput_bare, r->idle_kib,
 	    ratio(&r->box, &r->box_bare, 50), percentile(&r->echo, 50), r->bulk,
 	    ratio(&r->net_cold, &r->net_cold_off, 50), ratio_text(&r->down), ratio_text(&r->up),
@@ -521,6 +549,9 @@ start_daemon(const char *build)
 
 	if (mkdtemp(dir) == NULL)
 		die("mkdtemp: %s", strerror(errno));
+	snprintf(mount_dir, sizeof(mount_dir), "%s/mounted", dir);
+	if (mkdir(mount_dir, 0755) == -1)
+		die("mkdir: %s", strerror(errno));
 	atexit(clean_up);
 	snprintf(program, sizeof(program), "%s/boxd", build);
 	snprintf(state, sizeof(state), "%s/state", dir);
@@ -569,6 +600,7 @@ main(int argc, char **argv)
 	r.has_bwrap = system("bwrap --version >/dev/null 2>&1") == 0;
 	create("warm");
 	take_turns(WARM, time_warm, &r.warm, time_bare, &r.warm_bare);
+	take_turns(WARM, time_mount, &r.mount, time_warm, &r.mount_warm);
 	delete ("warm");
 	take_turns(COLD, time_cold, &r.cold, time_bare, &r.cold_bare);
 	if (r.has_bwrap)

@@ -4,9 +4,12 @@
  * set or the special treatment of uid 0; all three are closed and locked, so
  * that commands have none whatever they execute.
  *
- * Init itself keeps nothing when commands have cgroups.  With marks it keeps
- * three: SYS_ADMIN makes the UTS namespaces, SYS_PTRACE reads whose namespace a
- * process is in even when it is not dumpable, KILL ends it whoever it is.
+ * Init keeps two for the newborn of a command that has mounts of its own: SYS_ADMIN and
+ * SYS_CHROOT take it into the mount namespace that was made for it.  They are permitted,
+ * and raised by that newborn alone (spawn.c).
+ *
+ * With marks it uses three: SYS_ADMIN makes the UTS namespaces, SYS_PTRACE reads whose
+ * namespace a process is in even when it is not dumpable, KILL ends it whoever it is.
  *
  * Everything a command inherits unchanged (umask, rlimits, signal actions) is
  * set here once instead of in each newborn child.
@@ -26,6 +29,7 @@
 #include "limits.h"
 
 static const uint32_t KEPT_FOR_MARKS = 1U << CAP_SYS_ADMIN | 1U << CAP_SYS_PTRACE | 1U << CAP_KILL;
+static const uint32_t KEPT_FOR_MOUNTS = 1U << CAP_SYS_ADMIN | 1U << CAP_SYS_CHROOT;
 
 static const unsigned long SECUREBITS = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
 					SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
@@ -42,11 +46,11 @@ drop_bounding_set(struct err *e)
 }
 
 static int
-keep_caps(uint32_t low, struct err *e)
+keep_caps(uint32_t used, uint32_t kept, struct err *e)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct   data[_LINUX_CAPABILITY_U32S_3] = {
-		  { .effective = low, .permitted = low },
+		  { .effective = used, .permitted = used | kept },
 	};
 
 	return syscall(SYS_capset, &head, data) == -1 ? err_sys(e, "capset") : 0;
@@ -63,7 +67,7 @@ drop_privileges(bool marks, struct err *e)
 		return err_sys(e, "set securebits");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
 		return err_sys(e, "set no_new_privs");
-	return keep_caps(marks ? KEPT_FOR_MARKS : 0, e);
+	return keep_caps(marks ? KEPT_FOR_MARKS : 0, KEPT_FOR_MOUNTS, e);
 }
 
 /*

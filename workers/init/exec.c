@@ -311,6 +311,7 @@ start(struct exec *x, struct loop *l, const struct spawner *by, const struct msg
 		.script = m->script,
 		.cgroup = x->tree.cgroup,
 		.join = { m->join_memory, m->join_pids, m->join_freezer },
+		.mounts = m->mounts,
 	};
 	x->pid = x->group = spawn(by, &s, f);
 	return x->pid == -1 ? -1 : 0;

@@ -24,8 +24,10 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/audit.h>
+#include <linux/capability.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -53,13 +55,15 @@ struct plan {
 	const struct spawner *by;
 	const struct spawn   *what;
 	const char           *path;    /* value of PATH */
-	int                   workdir; /* a descriptor */
+	int                   workdir; /* a descriptor; -1: it is in a mount namespace that the child enters first */
 	struct spawn_report  *report;
 };
 
 /*
- * The two calls that init needs and no command may have.  The long filter allows them,
+ * The three calls that init needs and no command may have.  The long filter allows them,
  * and refuses strange ABIs.
+ *
+ * setns: takes a newborn to its mounts.  EPERM, as without the capability it needs.
  *
  * clone3: a filter cannot look into its arguments; libc then uses clone.  Its number is
  * the same in every ABI.
@@ -71,21 +75,27 @@ struct plan {
  * may be another call's in the other, so the ABI is looked at where that is so.
  */
 #if defined(__x86_64__)
-enum { NATIVE = AUDIT_ARCH_X86_64, SECOND_SECCOMP = 354 }; /* i386; x86-64 has no such number */
+enum { NATIVE = AUDIT_ARCH_X86_64, SECOND_SECCOMP = 354, SECOND_SETNS = 346 }; /* i386; x86-64 has no such numbers */
 #elif defined(__aarch64__)
-enum { NATIVE = AUDIT_ARCH_AARCH64, SECOND_SECCOMP = 383 }; /* arm; arm64 has no such number */
+enum { NATIVE = AUDIT_ARCH_AARCH64, SECOND_SECCOMP = 383, SECOND_SETNS = 375 }; /* arm; arm64 has no such numbers */
 #else
-enum { NATIVE = 0, SECOND_SECCOMP = SYS_seccomp }; /* in whatever ABI */
+enum { NATIVE = 0, SECOND_SECCOMP = SYS_seccomp, SECOND_SETNS = SYS_setns }; /* in whatever ABI */
 #endif
 
 static struct sock_filter last_rules_code[] = {
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 4, 0),
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SECOND_SECCOMP, 3, 0),
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_seccomp, 0, 3),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 7, 0),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SECOND_SECCOMP, 6, 0),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SECOND_SETNS, 8, 0),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_seccomp, 2, 0),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_setns, 4, 0),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)NATIVE, 0, 4),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)NATIVE, 0, 1),
-	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
 	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 };
 
@@ -161,6 +171,22 @@ child_join(const struct plan *p)
 			give_up(p, "enter the command's cgroup");
 }
 
+/* Before it looks at any path. */
+static void
+child_mounts(struct plan *p)
+{
+	static const uint32_t           needed = 1U << CAP_SYS_ADMIN | 1U << CAP_SYS_CHROOT;
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct raised[2] = { { .effective = needed, .permitted = needed } }, none[2] = { { 0 } };
+
+	if (p->what->mounts == -1)
+		return;
+	if (syscall(SYS_capset, &head, raised) == -1 || setns(p->what->mounts, CLONE_NEWNS) == -1 ||
+	    syscall(SYS_capset, &head, none) == -1)
+		give_up(p, "enter the command's mounts");
+	p->workdir = workdir_open(p->what->workdir);
+}
+
 static void
 child_unblock_signals(void)
 {
@@ -234,13 +260,14 @@ stand_before_oom(const struct spawner *by, bool forward)
 }
 
 static _Noreturn __attribute__((noinline)) void
-child(const struct plan *p)
+child(struct plan *p)
 {
 	stand_before_oom(p->by, false);
 	setsid();
 	child_join(p);
 	child_stdio(p);
-	if (fchdir(p->workdir) == -1)
+	child_mounts(p);
+	if (p->workdir == -1 || fchdir(p->workdir) == -1)
 		give_up(p, "workdir");
 	for (size_t i = 0; i < LIMITS; i++)
 		if (p->by->limits[i].name != NULL && setrlimit(p->by->limits[i].what, &p->by->limits[i].to) == -1)
@@ -324,7 +351,7 @@ report_close(struct spawn_report *r)
 
 /* The pid, or a negated errno.  Not inlined: the child's path must end in this very frame. */
 static __attribute__((noinline)) long
-clone_child(struct clone_args *a, const struct plan *p)
+clone_child(struct clone_args *a, struct plan *p)
 {
 	long r = raw_clone3(a);
 
@@ -365,7 +392,7 @@ failed_child(struct spawn_failure *f, const struct spawn *s, const struct spawn_
 	if (strcmp(r->step, "exec") == 0)
 		f->missing = explain_exec(&f->why, s);
 	else if (strcmp(r->step, "workdir") == 0)
-		err_sys(&f->why, "workdir %s", s->workdir);
+		explain_workdir(&f->why, s);
 	else
 		err_sys(&f->why, "%s", r->step);
 	return failed(f, CAUSE_SPAWN, r->err == ENOENT ? NOT_FOUND : CANNOT_RUN);
@@ -381,7 +408,7 @@ path_of(const char *const *env)
 }
 
 static pid_t
-start(const struct plan *p, struct spawn_failure *f)
+start(struct plan *p, struct spawn_failure *f)
 {
 	int               cgroup = p->what->cgroup;
 	struct clone_args a = {
@@ -404,9 +431,9 @@ start(const struct plan *p, struct spawn_failure *f)
 pid_t
 spawn(const struct spawner *by, const struct spawn *s, struct spawn_failure *f)
 {
-	AUTO_FD int workdir = workdir_open(s->workdir);
+	AUTO_FD int workdir = s->mounts == -1 ? workdir_open(s->workdir) : -1;
 
-	if (workdir == -1) {
+	if (workdir == -1 && s->mounts == -1) {
 		explain_workdir(&f->why, s);
 		return failed(f, CAUSE_SPAWN, CANNOT_RUN);
 	}

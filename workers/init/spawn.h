@@ -29,6 +29,7 @@ struct spawn {
 	int                script;       /* to become SCRIPT_FD, or -1; not with a program */
 	int                cgroup;       /* directory to be born in, or -1 */
 	int                join[3];      /* v1 tasks files to enter by itself, or -1 */
+	int                mounts;       /* mount namespace to enter, or -1: init's own */
 };
 
 /* Why there is no command: as a result tells it. */

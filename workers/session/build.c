@@ -271,9 +271,8 @@ build_claim(struct worker *w, const struct msg_claim *c, struct err *e)
 
 /* ---- finding again ------------------------------------------------------------ */
 
-/* The init that the state file names, if it still is that process; 1 if not. */
-static int
-find_init(struct worker *w, struct err *e)
+int
+build_find_init(struct worker *w, struct err *e)
 {
 	struct buf bytes = { 0 };
 	struct msg m;
@@ -347,7 +346,7 @@ build_attach(struct worker *w, struct msg *m, struct err *e)
 	w->about.cgroups = w->cgroup.base;
 	if (mounts_reopen(&w->mounts, s, e) == -1)
 		log_warn("session=%lu its workspace is not found again: %s", w->about.id, e->text);
-	int r = find_init(w, e);
+	int r = build_find_init(w, e);
 	if (r == 1)
 		return err_set(e, E_CRASH, "the sandbox's init is gone");
 	if (r == -1 || disk_watch(&w->disk, s, w->mounts.nextra, e) == -1)
@@ -398,7 +397,7 @@ build_find_leftovers(struct worker *w, struct msg *m, struct err *e)
 	w->state = BROKEN;
 	if (cgroup_reopen(&w->cgroup, m->body, e) == -1)
 		return -1;
-	if (find_init(w, &ignored) == 0)
+	if (build_find_init(w, &ignored) == 0)
 		watch_init(w);
 	return 0;
 }
@@ -412,7 +411,7 @@ build_reopen(struct worker *w, struct msg *m, struct err *e)
 {
 	const struct msg_worker_start *s = m->body;
 
-	if (find_init(w, e) != 0)
+	if (build_find_init(w, e) != 0)
 		return err_set(e, E_CRASH, "the sandbox's init is gone");
 	if (nft_load(e) == -1)
 		return -1;

@@ -3,6 +3,7 @@
  * reply.  The exec's id is the supervisor's request id all the way down, so that a
  * worker that takes over after a crash has nothing to translate.
  */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,8 @@
 struct exec {
 	LIST_ENTRY(exec) next;
 	uint64_t             id;
-	int                  slot; /* its cgroups; -1 without */
+	int                  slot;   /* its cgroups; -1 without */
+	int                  mounts; /* owned; its mount namespace, or -1: to be torn down when it was answered */
 	struct cgroup_events before;
 	struct worker       *worker;
 	ev_timer             due;     /* runs when init must kill it by some time, and then answer */
@@ -127,6 +129,7 @@ exec_add(struct worker *w, uint64_t id, int slot)
 		return NULL;
 	x->id = id;
 	x->slot = slot;
+	x->mounts = -1;
 	x->worker = w;
 	ev_timer_init(&x->due, on_due, 0., 0.);
 	x->due.data = x;
@@ -144,6 +147,7 @@ exec_drop(struct worker *w, struct exec *x, bool killed)
 	LIST_REMOVE(x, next);
 	pulse_update(w);
 	kept_clear(&x->kept);
+	fd_close(&x->mounts);
 	free(x->over);
 	free(x);
 }
@@ -242,6 +246,9 @@ spawn_send(struct worker *w, const struct msg_exec *x, struct exec *record, stru
 	s->timeout_ms = x->timeout_ms;
 	s->keep_bytes = x->keep_bytes;
 	s->window = x->window;
+	s->mounts = x->mounts;
+	if (x->mounts != -1)
+		record->mounts = fcntl(x->mounts, F_DUPFD_CLOEXEC, 0);
 	cgroup_slot_spawn(&w->cgroup, record->slot, s);
 	int r = env_build(&x->env, &text, &s->env) == -1 ? err_set(e, E_SYS, "no memory for the environment") : 0;
 	if (r == 0 && (x->stdin.data != NULL || x->stdin.len > 0)) {

@@ -17,10 +17,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
 #include "digest.h"
 #include "fd.h"
@@ -28,6 +30,7 @@
 #include "log.h"
 #include "path.h"
 #include "place.h"
+#include "shadow.h"
 #include "sys.h"
 #include "tree.h"
 
@@ -304,13 +307,77 @@ mounts_detach(struct mounts *m, struct err *e)
 	return 0;
 }
 
-int
-mounts_put(const struct mounts *m, struct err *e)
+/* Commands write beneath what was writable when their sandbox was built, and landlock lets them nowhere else. */
+static int
+check_writable(const struct mount_entry *en, int at, struct err *e)
 {
-	for (size_t i = 0; i < m->n; i++) {
-		AUTO_FD int at = place_make_for_client(m->v[i].at, m->v[i].is_file, e);
+	struct statvfs fs;
 
+	if (fstatvfs(at, &fs) == -1)
+		return err_sys(e, "what is at %s", en->at);
+	if (!(fs.f_flag & ST_RDONLY) && !shadow_has(at))
+		return 0;
+	return err_set(e, E_INVALID,
+	    "nothing can be written at %s, which is not below a place that was writable when the sandbox was built; "
+	    "mount "
+	    "%s read-only, or below the workspace, or name it when the session is made",
+	    en->at, en->real);
+}
+
+/* How many of its parts are there already; UINT_MAX: all. */
+static unsigned
+depth_there(const char *at)
+{
+	char        path[LIM_PATH + 2];
+	struct stat st;
+	unsigned    n = 0;
+
+	for (const char *end = at; *end != '\0'; n++) {
+		end += 1 + strcspn(end + 1, "/");
+		snprintf(path, sizeof(path), ".%.*s", (int)(end - at), at);
+		if (lstat(path, &st) == -1)
+			return n;
+	}
+	return UINT_MAX;
+}
+
+/*
+ * A shadow shows copies of what is mounted below it, so the one nearest to the root comes first, and all of them before
+ * anything is mounted in them.
+ */
+static int
+make_places(const struct mounts *m, struct err *e)
+{
+	for (size_t turn = 0; turn < m->n; turn++) {
+		const struct mount_entry *next = NULL;
+		unsigned                  least = UINT_MAX;
+
+		for (size_t i = 0; i < m->n; i++) {
+			unsigned depth = depth_there(m->v[i].at);
+
+			if (depth < least) {
+				least = depth;
+				next = &m->v[i];
+			}
+		}
+		if (next == NULL)
+			break;
+		AUTO_FD int at = place_make_for_client(next->at, next->is_file, true, e);
 		if (at == -1)
+			return -1;
+	}
+	return 0;
+}
+
+int
+mounts_put(const struct mounts *m, bool living, struct err *e)
+{
+	if (living && make_places(m, e) == -1)
+		return -1;
+	for (size_t i = 0; i < m->n; i++) {
+		AUTO_FD int at = place_make_for_client(m->v[i].at, m->v[i].is_file, living, e);
+
+		if (at == -1 || (living && !m->v[i].read_only && check_writable(&m->v[i], at, e) == -1))
 			return -1;
 		if (sys_move_mount(m->v[i].tree, "", at, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == -1)
 			return err_sys(e, "mount %s on %s", m->v[i].real, m->v[i].at);

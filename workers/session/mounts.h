@@ -49,8 +49,11 @@ void mounts_clear(struct mounts *);
 /* In the child, while it still sees the host: make what the worker could not. */
 int mounts_detach(struct mounts *, struct err *);
 
-/* In the child, whose root is its current directory: put them in their places. */
-int mounts_put(const struct mounts *, struct err *);
+/*
+ * In the child, whose root is its current directory: put them in their places.  living: in the mount namespace of one
+ * command of a sandbox that stands, where places that are missing are made though the directory above cannot be written.
+ */
+int mounts_put(const struct mounts *, bool living, struct err *);
 
 /* Where the workspace is inside, and where a command starts that names no directory. */
 const char *mounts_workdir(const struct msg_spec *);

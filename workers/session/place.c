@@ -12,12 +12,14 @@
 #include "log.h"
 #include "mountpoint.h"
 #include "procfs.h"
+#include "shadow.h"
 #include "sys.h"
 
 struct walk {
 	const char *asked;
 	bool        is_file; /* what shall be mounted there */
 	bool        for_client;
+	bool        living;             /* shadow what cannot be written */
 	bool        find_only;          /* make nothing */
 	int         fd;                 /* owned; how far we are */
 	char        done[LIM_PATH + 1]; /* its path; "" is the root */
@@ -174,16 +176,47 @@ follow(struct walk *w, int link, const char *name, struct err *e)
 }
 
 static int
+shadow(struct walk *w, struct err *e)
+{
+	bool is_root = *w->done == '\0';
+	int  top = shadow_make(w->fd, is_root, e);
+
+	if (top == -1)
+		return -1;
+	fd_close(&w->fd);
+	w->fd = top;
+	return is_root && procfs_mount(top, &w->root_mount) == -1 ? cannot(w, e) : 0;
+}
+
+/* The next part, which is made if it is missing. */
+static int
+open_next(struct walk *w, const char *name, bool is_last, struct err *e)
+{
+	int  next = open_one(w->fd, name);
+	bool is_file = w->is_file && is_last;
+
+	if (next != -1 || errno != ENOENT || w->find_only)
+		return next != -1 ? next : cannot(w, e);
+	int made = make_one(w->fd, name, is_file);
+	if (made == -1 && errno == EROFS && w->living) {
+		if (shadow(w, e) == -1)
+			return -1;
+		made = make_one(w->fd, name, is_file);
+	}
+	next = made == -1 && errno != EEXIST ? -1 : open_one(w->fd, name);
+	return next != -1 ? next : cannot(w, e);
+}
+
+static int
 step_down(struct walk *w, const char *name, struct err *e)
 {
-	AUTO_FD int next = open_one(w->fd, name);
+	AUTO_FD int next = open_next(w, name, w->rest[strspn(w->rest, "/")] == '\0', e);
 	struct stat st;
 	size_t      n = strlen(w->done);
-	bool        is_last = w->rest[strspn(w->rest, "/")] == '\0';
 
-	if (next == -1 && errno == ENOENT && !w->find_only && make_one(w->fd, name, w->is_file && is_last) == 0)
-		next = open_one(w->fd, name);
-	if (next == -1 || fstat(next, &st) == -1)
+	if (next == -1)
+		return -1;
+	if (fstat(next, &st) == -1)
 		return cannot(w, e);
 	if (S_ISLNK(st.st_mode))
 		return follow(w, next, name, e);
@@ -234,9 +267,9 @@ place_make(const char *path, bool is_file, struct err *e)
 }
 
 int
-place_make_for_client(const char *path, bool is_file, struct err *e)
+place_make_for_client(const char *path, bool is_file, bool living, struct err *e)
 {
-	struct walk w = { .asked = path, .is_file = is_file, .for_client = true, .fd = -1 };
+	struct walk w = { .asked = path, .is_file = is_file, .for_client = true, .living = living, .fd = -1 };
 
 	return finish(&w, e);
 }

@@ -19,8 +19,11 @@
  */
 int place_make(const char *path, bool is_file, struct err *);
 
-/* The same for a client's mount: not on what boxd and every command rely on, whatever links lead there. */
-int place_make_for_client(const char *path, bool is_file, struct err *);
+/*
+ * The same for a client's mount: not on what boxd and every command rely on, whatever links lead there.  living: what
+ * cannot be written is shadowed (shadow.h).
+ */
+int place_make_for_client(const char *path, bool is_file, bool living, struct err *);
 
 /* Once all are mounted: does this path lead to this mount, or has a later one hidden it? */
 int place_check(const char *path, int mount, struct err *);

@@ -88,7 +88,7 @@ mount_tmpfs(const char *at, unsigned long flags, const char *mode, uint64_t mb, 
 static int
 mount_workspace(const struct sandbox_plan *p, struct err *e)
 {
-	AUTO_FD int at = place_make_for_client(p->workspace_at, false, e);
+	AUTO_FD int at = place_make_for_client(p->workspace_at, false, false, e);
 	char        path[32];
 
 	if (at == -1)
@@ -376,7 +376,7 @@ root_build(const struct sandbox_plan *p, struct err *e)
 	    tree_put(dev_tree, "dev", e) == -1)
 		return -1;
 	if ((bare && mount_host_view(e) == -1) || mount_dev(e) == -1 || mount_writable(p, e) == -1 ||
-	    mount_proc(p, &proc, e) == -1 || mounts_put(p->mounts, e) == -1 || write_resolver(p, e) == -1 ||
+	    mount_proc(p, &proc, e) == -1 || mounts_put(p->mounts, false, e) == -1 || write_resolver(p, e) == -1 ||
 	    layers_seal(p->layers, e) == -1 || check_proc(proc, e) == -1)
 		return -1;
 	return pivot(e); /* what is still open is closed when init is executed */

@@ -30,6 +30,7 @@ struct held {
 	uint64_t        scan; /* at least this one */
 	struct msg_exec body; /* BEFORE; borrows from the next */
 	struct kept     kept;
+	int             mounts; /* owned; BEFORE: its mount namespace, or -1 */
 };
 
 struct watch {
@@ -175,6 +176,7 @@ held_drop(struct watch *w, struct held *h)
 	ev_timer_stop(w->worker->loop, &h->patience);
 	TAILQ_REMOVE(&w->held, h, next);
 	kept_clear(&h->kept);
+	fd_close(&h->mounts);
 	free(h);
 }
 
@@ -203,6 +205,7 @@ hold(struct watch *w, uint64_t exec, enum phase phase, double sec)
 	h->watch = w;
 	h->exec = exec;
 	h->phase = phase;
+	h->mounts = -1;
 	ev_timer_init(&h->patience, on_patience, sec, 0.);
 	h->patience.data = h;
 	if (sec > 0)
@@ -218,6 +221,7 @@ start_now(struct watch *w, struct held *h)
 	struct msg m = { .envelope = ENV_REQUEST, .type = MSG_EXEC, .id = h->exec, .body = &h->body };
 	struct err e = { 0 }, ignored;
 
+	h->body.mounts = h->mounts;
 	if (exec_start(w->worker, &m, &e) == -1)
 		link_fail(w->worker->up, h->exec, 0, &e, &ignored);
 }
@@ -460,6 +464,8 @@ watch_before(struct watch *w, struct msg *m, struct err *e)
 	if (h == NULL)
 		return err_set(e, E_SYS, "no memory for a command");
 	h->body = *x;
+	h->body.mounts = -1; /* kept beside it */
+	h->mounts = msg_take_fd(m, x->mounts);
 	if (kept_set(&h->kept, MSG_EXEC, &h->body, e) == -1) {
 		held_drop(w, h);
 		return -1;

@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "fd.h"
 #include "log.h"
+#include "mounter.h"
 
 enum { SUPERVISOR_FD = 3 };
 
@@ -30,6 +31,7 @@ on_worker_start(struct worker *w, struct msg *m, struct err *e)
 		[WORK_ADOPT] = build_attach,
 		[WORK_SWEEP] = build_find_leftovers,
 		[WORK_REOPEN] = build_reopen,
+		[WORK_MOUNT] = mounter_start,
 	};
 
 	if (fchdir(s->dir) == -1)

@@ -87,6 +87,9 @@ void worker_broken(struct worker *, const struct err *);
 /* ---- build.c: how a sandbox comes to be, or is found again ---- */
 int build_start(struct worker *, struct msg *, struct err *);
 int build_attach(struct worker *, struct msg *, struct err *);
+/* The init that the state file names, if it still is that process; 1 if not. */
+int build_find_init(struct worker *, struct err *);
+
 int build_find_leftovers(struct worker *, struct msg *, struct err *);
 int build_reopen(struct worker *, struct msg *, struct err *);
 int build_attached(struct worker *, struct msg *, struct err *);

@@ -1,0 +1,270 @@
+#include "mounter.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "artifact.h"
+#include "child.h"
+#include "dirs.h"
+#include "fd.h"
+#include "log.h"
+#include "mountspec.h"
+#include "registry.h"
+#include "session_impl.h"
+
+/* A command that waits.  The process that makes mounts may die once on its way. */
+struct ask {
+	TAILQ_ENTRY(ask) next;
+	char     session[LIM_NAME + 1];
+	uint64_t exec;
+	bool     again;
+};
+
+struct mounter {
+	struct house *house;
+	struct child *child;    /* owned; NULL: not needed yet, or it died */
+	TAILQ_HEAD(, ask) asks; /* owned */
+};
+
+/* ---- what a command wants --------------------------------------------------------------- */
+
+/* The fields are the exec's, not the session's. */
+static int
+wrong(struct err *e)
+{
+	if (strncmp(e->text, "spec.", 5) == 0)
+		memcpy(e->text, "exec.", 5);
+	return -1;
+}
+
+static int
+check_quota(const struct msg_spec *session, const struct msg_exec *x, struct err *e)
+{
+	for (size_t i = 0; i < x->extra_mounts.n; i++)
+		if (x->extra_mounts.v[i].mode == MOUNT_RW && !mountspec_has_extra(session, &x->extra_mounts.v[i]))
+			return err_set(e, E_INVALID,
+			    "exec.extra_mounts.%zu.mode: what is written there would not count against "
+			    "workspace_quota_mb; mount it read-only, or name it when the session is made",
+			    i);
+	return 0;
+}
+
+/* Room for all of the command's mounts and all of the session's. */
+struct plan {
+	struct msg_mount mounts[LIM_MOUNTS];
+	const char      *hidden[LIM_MOUNTS];
+	size_t           nmounts, nhidden;
+};
+
+static void
+plan_mounts(struct plan *p, const struct msg_spec *session, const struct msg_exec *x)
+{
+	struct msg_spec named = { .extra_mounts = { x->extra_mounts.n, x->extra_mounts.v } };
+
+	*p = (struct plan){ 0 };
+	for (size_t i = 0; i < x->extra_mounts.n; i++)
+		if (x->extra_mounts.v[i].mode != MOUNT_NONE && !mountspec_has_extra(session, &x->extra_mounts.v[i]))
+			p->mounts[p->nmounts++] = x->extra_mounts.v[i];
+	for (size_t i = 0; x->only_mounts && i < session->extra_mounts.n; i++)
+		if (session->extra_mounts.v[i].mode != MOUNT_NONE &&
+		    !mountspec_has_extra(&named, &session->extra_mounts.v[i]))
+			p->hidden[p->nhidden++] = session->extra_mounts.v[i].mount_path;
+}
+
+int
+mounter_check(const struct msg_spec *session, const struct msg_exec *x, bool *needed, struct err *e)
+{
+	struct msg_spec spec = *session;
+	struct plan     p;
+
+	*needed = false;
+	if (x->extra_mounts.n == 0 && !x->only_mounts)
+		return 0;
+	spec.extra_mounts.n = x->extra_mounts.n;
+	spec.extra_mounts.v = x->extra_mounts.v;
+	if (mountspec_fill(&spec, e) == -1)
+		return wrong(e);
+	if (session->workspace_quota_mb > 0 && check_quota(session, x, e) == -1)
+		return -1;
+	plan_mounts(&p, session, x);
+	*needed = p.nmounts > 0 || p.nhidden > 0;
+	return 0;
+}
+
+/* ---- the process that makes them ------------------------------------------------------------ */
+
+static void
+answer(struct mounter *m, struct ask *a, int mounts, const struct err *why)
+{
+	struct session *s = registry_find(m->house->registry, a->session);
+
+	TAILQ_REMOVE(&m->asks, a, next);
+	if (s != NULL)
+		session_mounted(s, a->exec, mounts, why);
+	free(a);
+}
+
+static struct ask *
+find(const struct mounter *m, uint64_t exec)
+{
+	struct ask *a;
+
+	TAILQ_FOREACH (a, &m->asks, next)
+		if (a->exec == exec)
+			return a;
+	return NULL;
+}
+
+/* Most of a session's mounts have one owner. */
+static void
+keep_map(struct session *s, struct msg *m)
+{
+	const struct msg_mounts_made *made = m->body;
+
+	if (s == NULL || made->map == -1)
+		return;
+	fd_close(&s->map);
+	s->map = msg_take_fd(m, made->map);
+	s->map_uid = made->map_uid;
+	s->map_gid = made->map_gid;
+}
+
+static void
+on_msg(void *arg, struct msg *m)
+{
+	struct mounter *by = arg;
+	struct err      why;
+
+	if (m->type == MSG_WORKER_FAILED) {
+		log_warn("mounts: %s", ((const struct msg_worker_failed *)m->body)->reason);
+		child_kill(by->child);
+	}
+	if (m->type != MSG_MOUNTS_MADE)
+		return;
+	const struct msg_mounts_made *made = m->body;
+	struct ask                   *a = find(by, made->call);
+	if (a == NULL)
+		return;
+	keep_map(registry_find(by->house->registry, a->session), m);
+	if (made->mounts == -1)
+		err_set(&why, err_from_wire(made->code, strlen(made->code)), "%s", made->reason);
+	answer(by, a, msg_take_fd(m, made->mounts), made->mounts == -1 ? &why : NULL);
+}
+
+static int ask_once(struct mounter *, struct session *, const struct msg_exec *, uint64_t exec, struct err *);
+
+/* What it had in hand is asked for once more. */
+static void
+on_gone(void *arg, int status)
+{
+	struct mounter *m = arg;
+	struct ask     *a, *next;
+	struct err      why;
+
+	child_close(&m->child);
+	if (m->house->stopping)
+		return;
+	log_warn("the process that makes mounts died: %s", child_status(status));
+	for (a = TAILQ_FIRST(&m->asks); a != NULL; a = next) {
+		struct session *s = registry_find(m->house->registry, a->session);
+
+		next = TAILQ_NEXT(a, next);
+		err_set(&why, E_UNSTARTED, "the process that makes mounts died; the command was not started");
+		if (s == NULL || a->again || session_mount_again(s, a->exec, &why) == -1)
+			answer(m, a, -1, &why);
+		else
+			a->again = true;
+	}
+}
+
+static const struct child_ops ops = { on_msg, on_gone };
+
+static int
+start(struct mounter *m, struct err *e)
+{
+	char program[PATH_MAX + 16];
+
+	if (m->child != NULL)
+		return 0;
+	snprintf(program, sizeof(program), "%s/box-session", m->house->dirs->libexec);
+	m->child = child_spawn(m->house->loop, program, FROM_WORKER, &ops, m, e);
+	return m->child == NULL ? -1 : 0;
+}
+
+static int
+ask_once(struct mounter *m, struct session *s, const struct msg_exec *x, uint64_t exec, struct err *e)
+{
+	struct msg_spec         spec = s->spec;
+	struct msg_worker_start ask;
+	struct plan             p;
+
+	if (start(m, e) == -1)
+		return -1;
+	plan_mounts(&p, &s->spec, x);
+	spec.extra_mounts.n = p.nmounts;
+	spec.extra_mounts.v = p.mounts;
+	session_fill_start(s, &spec, WORK_MOUNT, &ask);
+	AUTO_FD int artifacts = artifact_dir(m->house, s->name);
+	ask.artifacts = artifacts;
+	ask.call = exec;
+	ask.map = s->map;
+	ask.map_uid = s->map_uid;
+	ask.map_gid = s->map_gid;
+	ask.hidden = (struct strs){ p.nhidden, p.hidden };
+	return link_send(child_link(m->child), MSG_WORKER_START, 0, 0, &ask, e);
+}
+
+int
+mounter_ask(struct mounter *m, struct session *s, const struct msg_exec *x, uint64_t exec, struct err *e)
+{
+	struct ask *a;
+
+	if (find(m, exec) != NULL) /* once more */
+		return ask_once(m, s, x, exec, e);
+	if ((a = calloc(1, sizeof(*a))) == NULL)
+		return err_set(e, E_SYS, "no memory for a command's mounts");
+	a->exec = exec;
+	snprintf(a->session, sizeof(a->session), "%s", s->name);
+	if (ask_once(m, s, x, exec, e) == -1 &&
+	    e->code != E_CRASH) { /* it just died: its end is told, and asks again */
+		free(a);
+		return -1;
+	}
+	TAILQ_INSERT_TAIL(&m->asks, a, next);
+	return 0;
+}
+
+struct mounter *
+mounter_open(struct house *h, struct err *e)
+{
+	struct mounter *m = calloc(1, sizeof(*m));
+
+	if (m == NULL) {
+		err_set(e, E_SYS, "no memory");
+		return NULL;
+	}
+	m->house = h;
+	TAILQ_INIT(&m->asks);
+	return m;
+}
+
+void
+mounter_close(struct mounter **mp)
+{
+	struct mounter *m = *mp;
+	struct ask     *a;
+
+	if (m == NULL)
+		return;
+	*mp = NULL;
+	while ((a = TAILQ_FIRST(&m->asks)) != NULL) {
+		TAILQ_REMOVE(&m->asks, a, next);
+		free(a);
+	}
+	if (m->child != NULL)
+		child_kill(m->child);
+	child_close(&m->child);
+	free(m);
+}

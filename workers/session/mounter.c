@@ -1,0 +1,408 @@
+#include "mounter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fd.h"
+#include "log.h"
+#include "mounts.h"
+#include "sandbox.h"
+#include "shadow.h"
+#include "sys.h"
+
+enum { SUPERVISOR_FD = 3, BOXD_GONE = 3 };
+
+/* A child, and the command that it makes mounts for; 0: none yet. */
+struct job {
+	LIST_ENTRY(job) next;
+	uint64_t call;
+	pid_t    pid;
+	int      pidfd; /* owned */
+	ev_io    gone;
+	ev_timer late; /* runs while it has a command */
+};
+
+/* What a child tells the one that forked it. */
+struct busy {
+	pid_t    pid;
+	uint64_t call;
+};
+
+/* ---- in the child ------------------------------------------------------------------------- */
+
+static int
+send_trees(int to, const struct mounts *m, struct err *e)
+{
+	int    fds[LIM_MOUNTS];
+	char   control[CMSG_SPACE(sizeof(fds))] = { 0 };
+	size_t size = m->n * sizeof(*fds);
+
+	for (size_t i = 0; i < m->n; i++)
+		fds[i] = m->v[i].tree;
+	struct iovec  byte = { "", 1 };
+	struct msghdr h = {
+		.msg_iov = &byte, .msg_iovlen = 1, .msg_control = control, .msg_controllen = CMSG_SPACE(size)
+	};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&h);
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(size);
+	memcpy(CMSG_DATA(c), fds, size);
+	return sendmsg(to, &h, MSG_NOSIGNAL) == -1 ? err_sys(e, "hand the mounts over") : 0;
+}
+
+/* Or the error that came in their place. */
+static int
+receive_trees(int from, struct mounts *m, struct err *e)
+{
+	char          text[ERR_TEXT] = "", control[CMSG_SPACE(LIM_MOUNTS * sizeof(int))] = { 0 };
+	struct iovec  bytes = { text, sizeof(text) - 1 };
+	struct msghdr h = {
+		.msg_iov = &bytes, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)
+	};
+	int    fds[LIM_MOUNTS];
+	size_t size = m->n * sizeof(*fds);
+
+	if (recvmsg(from, &h, MSG_CMSG_CLOEXEC) <= 0)
+		return err_set(e, E_CRASH, "whoever makes the mounts died");
+	struct cmsghdr *c = CMSG_FIRSTHDR(&h);
+	if (c == NULL || c->cmsg_type != SCM_RIGHTS || c->cmsg_len != CMSG_LEN(size))
+		return err_set(e, E_INVALID, "%s", *text != '\0' ? text : "the mounts could not be made");
+	memcpy(fds, CMSG_DATA(c), size);
+	for (size_t i = 0; i < m->n; i++)
+		m->v[i].tree = fds[i];
+	return 0;
+}
+
+/* An ordinary user may make mounts only in a user namespace of his own, and there is then no way into the sandbox's. */
+static _Noreturn void
+detach_elsewhere(int to, struct mounts *m)
+{
+	struct err e = { 0 };
+	int        r;
+
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) == -1)
+		r = err_sys(&e, "a user namespace to make mounts in");
+	else if ((r = mounts_detach(m, &e)) == 0)
+		r = send_trees(to, m, &e);
+	if (r == -1 && send(to, e.text, strlen(e.text) + 1, MSG_NOSIGNAL) == -1)
+		_exit(1);
+	_exit(0);
+}
+
+static int
+detach_as_user(struct mounts *m, struct err *e)
+{
+	int ends[2];
+
+	if (m->n == 0)
+		return 0;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == -1)
+		return err_sys(e, "socketpair for mounts");
+	pid_t pid = fork();
+	if (pid == 0)
+		detach_elsewhere(ends[1], m);
+	close(ends[1]);
+	int r = pid == -1 ? err_sys(e, "fork") : receive_trees(ends[0], m, e);
+	close(ends[0]);
+	while (pid > 0 && waitpid(pid, NULL, 0) == -1 && errno == EINTR)
+		;
+	return r;
+}
+
+/* Root of the sandbox, in a copy of its mount namespace, standing on its root. */
+static int
+enter(const struct worker *w, struct err *e)
+{
+	struct sandbox_plan plan = { .uid_count = (uint32_t)w->about.uid_count };
+
+	if (setns(w->box.pidfd, CLONE_NEWUSER | CLONE_NEWNS) == -1)
+		return err_sys(e, "enter the sandbox's mount namespace");
+	if (userns_become_root(&plan, e) == -1)
+		return -1;
+	if (unshare(CLONE_NEWNS) == -1 || chdir("/") == -1)
+		return err_sys(e, "a mount namespace for the command");
+	return 0;
+}
+
+/* A command may have moved the directory above it away; then there is nothing at that place. */
+static void
+hide(const struct strs *places)
+{
+	for (size_t i = places->n; i-- > 0;)
+		umount2(places->v[i], MNT_DETACH | UMOUNT_NOFOLLOW);
+}
+
+static int
+make(struct worker *w, const struct msg_worker_start *asked, struct err *e)
+{
+	struct msg_worker_start s = *asked;
+	AUTO_FD int             namespaces = open("/proc/self/ns", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	s.spec.host_path = ""; /* the workspace is mounted already */
+	w->about.uid_count = s.uid_count;
+	if (namespaces == -1 || fchdir(s.dir) == -1)
+		return err_sys(e, "open /proc/self/ns, and the session's state directory");
+	if (build_find_init(w, e) != 0)
+		return err_set(e, E_STATE, "the sandbox's init is gone");
+	w->mounts.map = s.map;
+	w->mounts.map_uid = (uid_t)s.map_uid;
+	w->mounts.map_gid = (gid_t)s.map_gid;
+	if (mounts_prepare(&w->mounts, &s, e) == -1 || (s.uid_count == 1 && detach_as_user(&w->mounts, e) == -1) ||
+	    enter(w, e) == -1)
+		return -1;
+	hide(&s.hidden);
+	if (mounts_put(&w->mounts, true, e) == -1 || shadow_seal(e) == -1)
+		return -1;
+	int ns = openat(namespaces, "mnt", O_RDONLY | O_CLOEXEC);
+	return ns == -1 ? err_sys(e, "open the command's mount namespace") : ns;
+}
+
+/* The fields are the exec's, not the session's. */
+static void
+rename_field(struct err *e)
+{
+	if (strncmp(e->text, "spec.", 5) == 0)
+		memcpy(e->text, "exec.", 5);
+}
+
+static int
+answer(int channel, const struct msg_mounts_made *made, struct err *e)
+{
+	struct packet p = { 0 };
+	struct pollfd room = { .fd = channel, .events = POLLOUT };
+	int           r = msg_encode(&p, MSG_MOUNTS_MADE, 0, 0, made, e);
+
+	while (r == 0 && (r = chan_send(channel, &p, e)) > 0) {
+		poll(&room, 1, r == 1 ? -1 : 10);
+		r = 0;
+	}
+	packet_clear(&p);
+	return r;
+}
+
+static _Noreturn void
+job_main(struct worker *w, int channel, const struct msg_worker_start *s)
+{
+	struct err             e = { 0 };
+	struct msg_mounts_made made = { .call = s->call, .code = "", .reason = "", .map = -1 };
+
+	made.mounts = make(w, s, &e);
+	made.map = w->mounts.map != s->map ? w->mounts.map : -1;
+	made.map_uid = w->mounts.map_uid;
+	made.map_gid = w->mounts.map_gid;
+	if (made.mounts == -1) {
+		rename_field(&e);
+		made.code = err_wire_name(e.code);
+		made.reason = e.text;
+	}
+	_exit(answer(channel, &made, &e) == 0 ? 0 : 1);
+}
+
+/* The next command that comes is ours, unless another child was faster. */
+static _Noreturn void
+child_main(struct worker *w, int channel, int busy)
+{
+	struct pollfd  next = { .fd = channel, .events = POLLIN };
+	struct chan_in in = { 0 };
+	struct msg     m;
+	struct err     e = { 0 };
+	int            r;
+
+	prctl(PR_SET_NAME, "box-mounts");
+	while ((r = chan_recv(channel, &in, &m, FROM_SUPERVISOR, &e)) == 1)
+		poll(&next, 1, -1);
+	if (r == 2)
+		_exit(BOXD_GONE);
+	if (r == -1 || m.type != MSG_WORKER_START)
+		_exit(1);
+	const struct msg_worker_start *s = m.body;
+	struct busy                    told = { getpid(), s->call };
+	if (write(busy, &told, sizeof(told)) != sizeof(told))
+		_exit(1);
+	job_main(w, channel, s);
+}
+
+/* ---- in the one that forks --------------------------------------------------------------------- */
+
+static struct {
+	struct worker *worker;
+	int            channel; /* owned; to boxd */
+	int            busy[2]; /* owned; a child writes to it which command it has */
+	ev_io          told;
+	ev_timer       begin;
+	LIST_HEAD(, job) jobs; /* owned */
+} all = { .channel = -1, .busy = { -1, -1 } };
+
+static void keep_ready(void);
+
+static void
+job_has(struct job *j, uint64_t call)
+{
+	j->call = call;
+	ev_timer_set(&j->late, LIM_BUILD_SEC, 0.);
+	ev_timer_start(all.worker->loop, &j->late);
+}
+
+/* What the children have said. */
+static void
+hear(void)
+{
+	struct busy told;
+	struct job *j;
+
+	while (read(all.busy[0], &told, sizeof(told)) == sizeof(told))
+		LIST_FOREACH (j, &all.jobs, next)
+			if (j->pid == told.pid)
+				job_has(j, told.call);
+}
+
+static void
+job_free(struct job *j)
+{
+	ev_io_stop(all.worker->loop, &j->gone);
+	ev_timer_stop(all.worker->loop, &j->late);
+	LIST_REMOVE(j, next);
+	fd_close(&j->pidfd);
+	free(j);
+}
+
+static void
+on_gone(struct ev_loop *loop, ev_io *io, int revents)
+{
+	struct job            *j = io->data;
+	struct err             e = { 0 };
+	struct msg_mounts_made made = { .mounts = -1, .map = -1 };
+	int                    status = 0;
+
+	(void)revents;
+	while (waitpid(j->pid, &status, 0) == -1 && errno == EINTR)
+		;
+	hear(); /* it may have said which command it had just before */
+	made.call = j->call;
+	made.code = err_wire_name(E_UNSTARTED);
+	made.reason = "the process that mounts for the command died; the command was not started";
+	if (status != 0 && made.call != 0 && answer(all.channel, &made, &e) == -1)
+		log_error("%s", e.text);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == BOXD_GONE)
+		ev_break(loop, EVBREAK_ALL);
+	job_free(j);
+	keep_ready();
+}
+
+static void
+on_late(struct ev_loop *loop, ev_timer *t, int revents)
+{
+	struct job *j = t->data;
+
+	(void)loop;
+	(void)revents;
+	log_warn("exec=%lu its mounts were not made within %.0f s", j->call, LIM_BUILD_SEC);
+	sys_pidfd_kill(j->pidfd, SIGKILL);
+}
+
+static void
+on_told(struct ev_loop *loop, ev_io *io, int revents)
+{
+	(void)loop;
+	(void)io;
+	(void)revents;
+	hear();
+	keep_ready();
+}
+
+static struct job *
+job_fork(struct worker *w, const struct msg_worker_start *first)
+{
+	struct clone_args args = { .flags = CLONE_PIDFD, .exit_signal = SIGCHLD };
+	struct job       *j = calloc(1, sizeof(*j));
+
+	if (j == NULL)
+		return NULL;
+	j->pidfd = -1;
+	args.pidfd = (uint64_t)(uintptr_t)&j->pidfd;
+	j->pid = sys_clone3(&args);
+	if (j->pid == 0 && first != NULL)
+		job_main(w, all.channel, first);
+	if (j->pid == 0)
+		child_main(w, all.channel, all.busy[1]);
+	if (j->pid == -1) {
+		free(j);
+		return NULL;
+	}
+	fcntl(j->pidfd, F_SETFD, FD_CLOEXEC);
+	LIST_INSERT_HEAD(&all.jobs, j, next);
+	ev_io_init(&j->gone, on_gone, j->pidfd, EV_READ);
+	ev_timer_init(&j->late, on_late, 0., 0.);
+	j->gone.data = j->late.data = j;
+	ev_io_start(w->loop, &j->gone);
+	return j;
+}
+
+/* One child waits, so that a command does not wait for a fork. */
+static void
+keep_ready(void)
+{
+	struct job *j;
+
+	LIST_FOREACH (j, &all.jobs, next)
+		if (j->call == 0)
+			return;
+	if (job_fork(all.worker, NULL) == NULL && LIST_EMPTY(&all.jobs)) {
+		log_error("no process can be made for mounts");
+		ev_break(all.worker->loop, EVBREAK_ALL); /* boxd starts another */
+	}
+}
+
+/* From the loop: a channel is not closed while it delivers. */
+static void
+on_begin(struct ev_loop *loop, ev_timer *t, int revents)
+{
+	(void)loop;
+	(void)t;
+	(void)revents;
+	link_close(&all.worker->up);
+	keep_ready();
+}
+
+static int
+begin(struct worker *w, struct err *e)
+{
+	if (all.channel != -1)
+		return 0;
+	all.worker = w;
+	LIST_INIT(&all.jobs);
+	all.channel = fcntl(SUPERVISOR_FD, F_DUPFD_CLOEXEC, 0);
+	if (all.channel == -1 || pipe2(all.busy, O_CLOEXEC | O_NONBLOCK) == -1)
+		return err_sys(e, "a channel for those who make mounts");
+	ev_io_init(&all.told, on_told, all.busy[0], EV_READ);
+	ev_io_start(w->loop, &all.told);
+	ev_timer_init(&all.begin, on_begin, 0., 0.);
+	ev_timer_start(w->loop, &all.begin);
+	return 0;
+}
+
+int
+mounter_start(struct worker *w, struct msg *m, struct err *e)
+{
+	const struct msg_worker_start *s = m->body;
+
+	if (begin(w, e) == -1)
+		return -1;
+	struct job *j = job_fork(w, s);
+	if (j == NULL)
+		return err_sys(e, "fork");
+	job_has(j, s->call);
+	return 0;
+}

@@ -1,0 +1,17 @@
+/*
+ * A mount namespace for one command: what its sandbox has mounted, and what the command names.
+ *
+ * The worker of a session has no rights left, so boxd keeps one more box-session that does nothing else.  For each
+ * command there is a child, forked ahead: it opens and judges the host's paths as the builder of a sandbox does, enters the
+ * user and mount namespaces of the sandbox, makes a copy of the latter, mounts there, and ends.  The descriptor of that namespace goes to
+ * boxd, the worker and init, whose newborn enters it.  It lasts as long as a process is in it.
+ */
+#ifndef SESSION_MOUNTER_H
+#define SESSION_MOUNTER_H
+
+#include "worker.h"
+
+/* The first command.  The others come to the children directly; each is answered by MOUNTS_MADE in any case. */
+int mounter_start(struct worker *, struct msg *, struct err *);
+
+#endif
