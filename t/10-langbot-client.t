@@ -1,8 +1,13 @@
 #!/bin/sh
-# LangBot's real client can be installed; the tests of 70 need it, and this one begins early because it takes a while.
+# LangBot's real clients can be installed; the tests of 70 need them, and this one begins early because it takes a while.
 . t/lib/boxd.sh
 . t/lib/client.sh
 langbot_needed
-"$_venv/bin/python" -c 'import langbot_plugin.box.client, langbot.pkg.box.service, mcp, websockets'
-ok "$LANGBOT_CLIENT, $LANGBOT, mcp and websockets are there"
+for v in $LANGBOTS; do
+	langbot_use "$v"
+	set -- $(langbot_version_line "$v")
+	like "$("$LANGBOT_PYTHON" t/langbot/parts.py)" "^$1 $2 .* service mcp_stdio" "langbot-plugin $1 and LangBot $2 are there"
+done
+like "$("$LANGBOT_PYTHON" t/langbot/parts.py)" " runner native mcp repository\$" "the newest with runners, tools and skills of its own"
+note "$(sh t/lib/langbot-newer.sh)"
 done_testing

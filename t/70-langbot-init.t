@@ -3,6 +3,5 @@
 . t/lib/boxd.sh
 . t/lib/client.sh
 langbot_needed
-langbot_start
-langbot init
+langbot_all init
 done_testing

@@ -3,6 +3,5 @@
 . t/lib/boxd.sh
 . t/lib/client.sh
 langbot_needed
-langbot_start 'legacy_clients = yes' 'auth = none'
-langbot legacy
+langbot_all legacy 'legacy_clients = yes' 'auth = none'
 done_testing

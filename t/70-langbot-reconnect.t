@@ -3,6 +3,5 @@
 . t/lib/boxd.sh
 . t/lib/client.sh
 langbot_needed
-langbot_start
-langbot reconnect
+langbot_all reconnect
 done_testing

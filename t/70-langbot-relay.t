@@ -3,6 +3,5 @@
 . t/lib/boxd.sh
 . t/lib/client.sh
 langbot_needed
-langbot_start
-langbot relay
+langbot_all relay
 done_testing

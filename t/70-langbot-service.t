@@ -3,6 +3,5 @@
 . t/lib/boxd.sh
 . t/lib/client.sh
 langbot_needed
-langbot_start # LangBot's MCP servers ask for a network, and have one
-langbot service
+langbot_all service # LangBot's MCP servers ask for a network, and have one
 done_testing

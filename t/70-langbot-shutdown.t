@@ -3,8 +3,11 @@
 . t/lib/boxd.sh
 . t/lib/client.sh
 langbot_needed
-langbot_start
-langbot shutdown
-boxd_stop
-is "$BOXD_STATUS" 0 "boxd ended in order"
+for v in $LANGBOTS; do
+	langbot_use "$v"
+	langbot_start
+	langbot shutdown
+	langbot_stop
+	is "$BOXD_STATUS" 0 "boxd ended in order"
+done
 done_testing

@@ -3,6 +3,5 @@
 . t/lib/boxd.sh
 . t/lib/client.sh
 langbot_needed
-langbot_start
-langbot stdio
+langbot_all stdio
 done_testing

@@ -5,11 +5,15 @@
 . t/lib/pool.sh
 need_pool
 langbot_needed
-mkdir -p "$D/shared/default" "$D/shared/skills"
-langbot_start 'pool_workspace_mb = 64'
-boxctl pool create "$D/shared/skills" --size 16M >/dev/null
-ok "the skills have a volume"
 export BOX_STRICT=1
-langbot admission
-drop_volumes
+for v in $LANGBOTS; do
+	mkdir -p "$D/shared/default" "$D/shared/skills"
+	langbot_use "$v"
+	langbot_start 'pool_workspace_mb = 64'
+	boxctl pool create "$D/shared/skills" --size 16M >/dev/null
+	ok "the skills have a volume"
+	langbot admission
+	drop_volumes
+	langbot_stop
+done
 done_testing

@@ -24,6 +24,7 @@ TLS = "s" if os.environ.get("BOX_TLS") else ""
 RPC_URL = f"ws{TLS}://{ADDRESS}/rpc/ws"
 RELAY_BASE = f"http{TLS}://{ADDRESS}"
 EVENTUALLY_SEC = 60
+SKILL_ACTIONS = hasattr(ActionRPCBoxClient, "list_skills")  # until langbot-plugin 0.7.12
 
 logging.basicConfig(level=logging.CRITICAL)
 
