@@ -77,6 +77,18 @@ async def run_of(ap, reuse_key, **more):
     return q
 
 
+class Running:
+    """An application whose BoxService is connected, for the scenarios of the harness."""
+
+    async def __aenter__(self):
+        self.ap = application()
+        await self.ap.box_service.initialize()
+        return self.ap
+
+    async def __aexit__(self, *exc):
+        await self.ap.box_service.shutdown()
+
+
 def main_of(main):
     try:
         asyncio.run(asyncio.wait_for(main(), 8 * EVENTUALLY_SEC))

@@ -117,13 +117,13 @@ langbot() {
 	ok "$LANGBOT: $_script.py came to its end" || diag "exit status $_code"
 }
 
-langbot_all() { # script [option of boxd.conf...]
+langbot_all() { # "script [scenario...]" [option of boxd.conf...]
 	_all=$1
 	shift
 	for _each in $LANGBOTS; do
 		langbot_use "$_each"
 		langbot_start "$@"
-		langbot "$_all"
+		langbot $_all
 		langbot_stop
 	done
 }
