@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "fd.h"
+
 struct request *
 request_add(struct requests *all, const struct msg *m)
 {
@@ -12,6 +14,7 @@ request_add(struct requests *all, const struct msg *m)
 	r->type = m->type;
 	r->conn = m->conn;
 	r->id = m->id;
+	r->ns = -1;
 	TAILQ_INSERT_TAIL(all, r, next);
 	return r;
 }
@@ -112,6 +115,7 @@ request_drop(struct requests *all, struct request *r)
 	packet_clear(&r->sent);
 	free(r->attachment);
 	artifact_release(&r->artifacts);
+	fd_close(&r->ns);
 	free(r);
 }
 

@@ -111,6 +111,14 @@ on_create(struct session *s, const struct msg *m, struct err *e)
 	return 0;
 }
 
+int
+session_send_mounts(struct session *s, struct request *r, struct err *e)
+{
+	struct msg_mounts mounts = { .call = r->exec, .mounts = r->ns };
+
+	return r->ns == -1 ? 0 : link_send(child_link(s->child), MSG_MOUNTS, 0, 0, &mounts, e);
+}
+
 /*
  * Where there is no worker to take it now, the next one will.  What is sent is kept, unless
  * it is large: a worker may die with it in its hands, before anything was started.
@@ -120,6 +128,8 @@ send_held(struct session *s, struct request *r, struct err *e)
 {
 	struct err ignored;
 
+	if (session_send_mounts(s, r, e) == -1)
+		return -1;
 	if (r->held.bytes.len <= LIM_PACKET && packet_copy(&r->sent, &r->held, &ignored) == -1)
 		packet_clear(&r->sent);
 	if (link_send_packet(child_link(s->child), &r->held, e) == 0)
@@ -196,30 +206,6 @@ session_mount_again(struct session *s, uint64_t exec, struct err *e)
 	return r == NULL ? -1 : session_ask_mounts(s, r, e);
 }
 
-/* Put the namespace into the command that waits for it. */
-static int
-give_mounts(struct request *r, int mounts, struct err *e)
-{
-	struct packet whole = { 0 };
-	struct msg    m;
-	int           ok = decode_held(r, &m, e);
-
-	if (ok == 0) {
-		struct msg_exec x = *(const struct msg_exec *)m.body;
-
-		x.mounts = mounts;
-		x.extra_mounts.n = 0;
-		ok = msg_encode(&whole, MSG_EXEC, r->exec, 0, &x, e);
-	}
-	msg_clear(&m);
-	if (ok == -1)
-		return -1;
-	packet_clear(&r->held);
-	r->held = whole;
-	r->mounts = MOUNTS_OWN;
-	return 0;
-}
-
 void
 session_mounted(struct session *s, uint64_t exec, int mounts, const struct err *why)
 {
@@ -231,7 +217,9 @@ session_mounted(struct session *s, uint64_t exec, int mounts, const struct err *
 		return;
 	if (why != NULL)
 		e = *why;
-	if (why == NULL && give_mounts(r, fd, &e) == 0 && (s->state != STATE_READY || send_held(s, r, &e) == 0))
+	r->mounts = MOUNTS_OWN;
+	r->ns = fd_take(&fd);
+	if (why == NULL && (s->state != STATE_READY || send_held(s, r, &e) == 0))
 		return;
 	exec_unstarted(s, r, &e);
 }
@@ -243,7 +231,6 @@ on_exec(struct session *s, const struct msg *m, struct err *e)
 	struct request *r;
 	bool            mounts;
 
-	x.mounts = -1; /* ours to say */
 	if (mounter_check(&s->spec, &x, &mounts, e) == -1)
 		return -1;
 	if (requests_count(&s->pending, MSG_EXEC) >= LIM_EXECS)

@@ -85,6 +85,9 @@ int session_start_worker(struct session *, enum work, struct err *);
 /* A new session's: first what it mounts is copied, where need be. */
 int session_begin(struct session *, struct err *);
 
+/* session.c: before a command that has one is sent. */
+int session_send_mounts(struct session *, struct request *, struct err *);
+
 /* session.c: a mount namespace for a command that is held. */
 int session_ask_mounts(struct session *, struct request *, struct err *);
 

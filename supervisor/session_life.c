@@ -414,6 +414,7 @@ send_held(struct session *s)
 		if (r->exec == 0 || r->type == MSG_NONE || r->held.bytes.len == 0 || r->mounts == MOUNTS_ASKED)
 			continue;
 		if (r->mounts == MOUNTS_OWN) {
+			session_send_mounts(s, r, &e);
 			link_send_packet(child_link(s->child), &r->held, &e);
 		} else if (session_ask_mounts(s, r, &e) == -1) {
 			s->house->running--;

@@ -205,7 +205,7 @@ async def ids(c):
     r = await c.client.execute(spec("42 a", "true"), ctx)
     same(r.session_id, "42-a", "the same session by another spelling")
     same(len(await c.client.get_sessions(ctx)), 1, "one session")
-    await raises(c.client.execute(spec("!!!", "true"), ctx), BoxError, "ValueError: Box session_id must contain a valid character", "nothing left is an error")
+    await raises(c.client.execute(spec("!!!", "true"), ctx), BoxValidationError, "Box session_id must contain a valid character", "nothing left is an error")
     exc = await raises(c.client.get_session("x" * 5000, ctx), BoxSessionNotFoundError, "... [protocol error truncated]", "an endless id")
     ok("BoxSessionNotFoundError: session" in str(exc), "with its class")
 

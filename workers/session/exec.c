@@ -246,9 +246,7 @@ spawn_send(struct worker *w, const struct msg_exec *x, struct exec *record, stru
 	s->timeout_ms = x->timeout_ms;
 	s->keep_bytes = x->keep_bytes;
 	s->window = x->window;
-	s->mounts = x->mounts;
-	if (x->mounts != -1)
-		record->mounts = fcntl(x->mounts, F_DUPFD_CLOEXEC, 0);
+	s->mounts = record->mounts;
 	cgroup_slot_spawn(&w->cgroup, record->slot, s);
 	int r = env_build(&x->env, &text, &s->env) == -1 ? err_set(e, E_SYS, "no memory for the environment") : 0;
 	if (r == 0 && (x->stdin.data != NULL || x->stdin.len > 0)) {
@@ -277,7 +275,7 @@ exec_check(const struct msg_exec *x, struct err *e)
 }
 
 int
-exec_start(struct worker *w, struct msg *m, struct err *e)
+exec_start(struct worker *w, struct msg *m, int mounts, struct err *e)
 {
 	const struct msg_exec *x = m->body;
 	struct msg_spawn       s;
@@ -292,6 +290,7 @@ exec_start(struct worker *w, struct msg *m, struct err *e)
 		cgroup_slot_done(&w->cgroup, slot, false);
 		return err_set(e, E_SYS, "no memory for a command");
 	}
+	record->mounts = mounts == -1 ? -1 : fcntl(mounts, F_DUPFD_CLOEXEC, 0);
 	bool        is_long = strlen(x->command) > LIM_ARG;
 	AUTO_FD int script = is_long ? script_open(x->command, e) : -1;
 	const char *shell[] = { "/bin/sh", "-lc", is_long ? ". /proc/self/fd/9" : x->command, NULL };

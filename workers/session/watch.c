@@ -221,8 +221,7 @@ start_now(struct watch *w, struct held *h)
 	struct msg m = { .envelope = ENV_REQUEST, .type = MSG_EXEC, .id = h->exec, .body = &h->body };
 	struct err e = { 0 }, ignored;
 
-	h->body.mounts = h->mounts;
-	if (exec_start(w->worker, &m, &e) == -1)
+	if (exec_start(w->worker, &m, h->mounts, &e) == -1)
 		link_fail(w->worker->up, h->exec, 0, &e, &ignored);
 }
 
@@ -451,7 +450,7 @@ watch_wake(struct watch *w)
 }
 
 int
-watch_before(struct watch *w, struct msg *m, struct err *e)
+watch_before(struct watch *w, struct msg *m, int mounts, struct err *e)
 {
 	const struct msg_exec *x = m->body;
 
@@ -464,8 +463,7 @@ watch_before(struct watch *w, struct msg *m, struct err *e)
 	if (h == NULL)
 		return err_set(e, E_SYS, "no memory for a command");
 	h->body = *x;
-	h->body.mounts = -1; /* kept beside it */
-	h->mounts = msg_take_fd(m, x->mounts);
+	h->mounts = mounts == -1 ? -1 : fcntl(mounts, F_DUPFD_CLOEXEC, 0);
 	if (kept_set(&h->kept, MSG_EXEC, &h->body, e) == -1) {
 		held_drop(w, h);
 		return -1;

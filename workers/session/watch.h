@@ -28,8 +28,8 @@ struct watch *watch_open(struct worker *, struct err *);
 /* The worker is ready; commands may be running that another one started. */
 void watch_wake(struct watch *);
 
-/* An exec: held until there is room for sure, then started or refused. */
-int watch_before(struct watch *, struct msg *, struct err *);
+/* An exec: held until there is room for sure, then started or refused.  mounts: its mount namespace, lent; or -1. */
+int watch_before(struct watch *, struct msg *, int mounts, struct err *);
 
 /* That exec is held here and shall not be started: 0, or -1 when it is not. */
 int watch_cancel(struct watch *, uint64_t exec);

@@ -99,9 +99,23 @@ on_close(struct worker *w, struct msg *m, struct err *e)
 }
 
 static int
+on_mounts(struct worker *w, struct msg *m, struct err *e)
+{
+	const struct msg_mounts *x = m->body;
+
+	(void)e;
+	fd_close(&w->next.mounts);
+	w->next.call = x->call;
+	w->next.mounts = msg_take_fd(m, x->mounts);
+	return 0;
+}
+
+static int
 on_exec(struct worker *w, struct msg *m, struct err *e)
 {
-	return w->watch != NULL ? watch_before(w->watch, m, e) : exec_start(w, m, e);
+	AUTO_FD int mounts = w->next.call == m->id ? fd_take(&w->next.mounts) : -1;
+
+	return w->watch != NULL ? watch_before(w->watch, m, mounts, e) : exec_start(w, m, mounts, e);
 }
 
 static int
@@ -135,6 +149,7 @@ static const struct {
 	[MSG_INIT_READY] = { on_init_ready, IN(BUILDING), true },
 	[MSG_INIT_FAILED] = { on_init_failed, IN(BUILDING), true },
 	[MSG_CLAIM] = { on_claim, IN(READY), false },
+	[MSG_MOUNTS] = { on_mounts, IN(READY), false },
 	[MSG_EXEC] = { on_exec, IN(READY), false },
 	[MSG_CANCEL] = { exec_cancel, IN(READY), false },
 	[MSG_PAUSE] = { pause_start, IN(READY), false },
@@ -253,7 +268,9 @@ worker_open(struct worker *w, struct ev_loop *loop)
 {
 	struct err e = { 0 };
 
-	*w = (struct worker){ .loop = loop, .box = { .pidfd = -1 }, .net = NET_SOCKETS_NONE, .calls = -1 };
+	*w = (struct worker){
+		.loop = loop, .box = { .pidfd = -1 }, .net = NET_SOCKETS_NONE, .calls = -1, .next = { .mounts = -1 }
+	};
 	LIST_INIT(&w->execs);
 	disk_init(&w->disk);
 	mounts_init(&w->mounts);
@@ -282,6 +299,7 @@ worker_close(struct worker *w)
 	link_close(&w->up);
 	fd_close(&w->box.pidfd);
 	fd_close(&w->calls);
+	fd_close(&w->next.mounts);
 	net_sockets_close(&w->net);
 	kept_clear(&w->spec_kept);
 	disk_clear(&w->disk);

@@ -44,15 +44,19 @@ struct worker {
 	bool               has_cgroup;
 	struct disk        disk;
 	struct mounts      mounts;
-	struct net_sockets net;        /* owned; from init, until the supervisor has them */
-	struct watch      *watch;      /* owned; NULL unless the workspace has a quota that no kernel keeps */
-	uint64_t           started_us; /* for build_us */
-	ev_timer           deadline;   /* runs while BUILDING, ATTACHING */
-	ev_timer           retry;      /* runs while the cgroups will not go */
-	ev_io              init_exit;  /* init's pidfd, runs while there is one */
-	LIST_HEAD(, exec) execs;       /* owned; each ends in exactly one reply */
-	ev_timer          pulse;       /* runs while there are execs or processes: is init alive? */
-	bool              asked;       /* and has not answered yet */
+	struct net_sockets net;   /* owned; from init, until the supervisor has them */
+	struct watch      *watch; /* owned; NULL unless the workspace has a quota that no kernel keeps */
+	struct {
+		uint64_t call;
+		int      mounts; /* owned */
+	} next;                  /* the mount namespace of an exec that is about to come */
+	uint64_t started_us;     /* for build_us */
+	ev_timer deadline;       /* runs while BUILDING, ATTACHING */
+	ev_timer retry;          /* runs while the cgroups will not go */
+	ev_io    init_exit;      /* init's pidfd, runs while there is one */
+	LIST_HEAD(, exec) execs; /* owned; each ends in exactly one reply */
+	ev_timer          pulse; /* runs while there are execs or processes: is init alive? */
+	bool              asked; /* and has not answered yet */
 	enum pause_state  pause;
 	uint64_t          pause_id; /* the request to answer when all have stopped */
 	double            pause_until;
@@ -102,7 +106,7 @@ void teardown_start(struct worker *, uint64_t request);
 void teardown_init_gone(struct worker *);
 
 /* ---- exec.c: commands ---- */
-int  exec_start(struct worker *, struct msg *, struct err *);
+int  exec_start(struct worker *, struct msg *, int mounts, struct err *);
 int  exec_cancel(struct worker *, struct msg *, struct err *);
 void exec_match(struct worker *, const struct msg_attached *);
 void exec_resume(struct worker *, uint64_t id);
