@@ -124,7 +124,7 @@ idle() { used | grep -q '"status": "idle"'; }
 eventually idle
 ok "after it the session is idle"
 is "$(act ws-1 box_get_session '{"session_id": "plain"}' | grep -c '"last_used_at": "[^"]*", "status": "idle"}')" 1 "status is the last key of get"
-is "$(act ws-1 box_create_session '{"session_id": "last", "cmd": ""}' | grep -c '"last_used_at": "[^"]*", "status": "idle"}')" 1 "and of create"
+is "$(act ws-1 box_create_session '{"session_id": "last", "cmd": ""}' | grep -c '"notice": "[^"]*", "status": "idle"}')" 1 "and of create"
 lb process_start ws-1 1 "$(process last p), \"command\": \"cat\", \"cwd\": \"/\"" >/dev/null
 like "$(act ws-1 box_get_session '{"session_id": "last"}')" '"status": "idle", "managed_processes": \{' "before the processes, which do not make it running"
 

@@ -265,9 +265,9 @@ put_session(struct buf *b, const struct msg_box_session *s)
 	put_limits(b, &s->spec);
 	shape_time(b, "created_at", s->created_us, "Z");
 	shape_time(b, "last_used_at", s->last_used_us, "Z");
-	json_key_str(b, "status", s->running ? "running" : "idle"); /* one that is closing is not told */
 	if (*s->notice != '\0')
 		json_key_str(b, "notice", s->notice);
+	json_key_str(b, "status", s->running ? "running" : "idle"); /* one that is closing is not told */
 	put_processes(b, s);
 	json_close(b, '}');
 }
