@@ -616,11 +616,10 @@ const struct opt exec_options[] = { { 'e', "env", "NAME[=VALUE]", "set a variabl
 	{ 0, "on-disconnect", "keep|cancel", "cancel: kill the command when boxctl is gone", set_on_disconnect },
 	{ 0, "no-stream", NULL, "print the output after the command's end", set_buffered }, END_OF_TABLE };
 
-const struct opt exec_mount_options[] = {
-	{ 0, "mount", "HOST:INSIDE[:ro|rw]", "mount more of the host for this command alone; can be given many times",
-	    set_mount },
-	END_OF_TABLE
-};
+const struct opt exec_mount_options[] = { { 0, "mount", "HOST:INSIDE[:ro|rw]",
+					      "mount more of the host for this command alone; can be given many times",
+					      set_mount },
+	END_OF_TABLE };
 
 const struct opt process_options[] = { { 'e', "env", "NAME[=VALUE]",
 					   "start: set a variable; without a value, pass our own", args_set_env },

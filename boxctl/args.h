@@ -67,9 +67,9 @@ struct opt {
 
 enum { OPT_GROUPS = 4 };
 
-extern const struct opt global_options[], common_options[], spec_options[], exec_options[], exec_mount_options[], rm_options[], ps_options[],
-    create_options[], process_options[], cp_options[], doctor_options[], agent_options[], pool_options[],
-    token_options[], langbot_stdio_options[], net_options[];
+extern const struct opt global_options[], common_options[], spec_options[], exec_options[], exec_mount_options[],
+    rm_options[], ps_options[], create_options[], process_options[], cp_options[], doctor_options[], agent_options[],
+    pool_options[], token_options[], langbot_stdio_options[], net_options[];
 
 void args_init(struct args *);
 void args_clear(struct args *);

@@ -18,6 +18,7 @@
 struct ask {
 	TAILQ_ENTRY(ask) next;
 	char     session[LIM_NAME + 1];
+	uint64_t id; /* of that session: another may have its name by now */
 	uint64_t exec;
 	bool     again;
 };
@@ -95,14 +96,25 @@ mounter_check(const struct msg_spec *session, const struct msg_exec *x, bool *ne
 
 /* ---- the process that makes them ------------------------------------------------------------ */
 
+static struct session *
+session_of(const struct mounter *m, const struct ask *a)
+{
+	struct session *s = registry_find(m->house->registry, a->session);
+
+	return s != NULL && s->id == a->id ? s : NULL;
+}
+
+/* Takes the namespace. */
 static void
 answer(struct mounter *m, struct ask *a, int mounts, const struct err *why)
 {
-	struct session *s = registry_find(m->house->registry, a->session);
+	struct session *s = session_of(m, a);
 
 	TAILQ_REMOVE(&m->asks, a, next);
 	if (s != NULL)
 		session_mounted(s, a->exec, mounts, why);
+	else
+		fd_close(&mounts);
 	free(a);
 }
 
@@ -147,7 +159,7 @@ on_msg(void *arg, struct msg *m)
 	struct ask                   *a = find(by, made->call);
 	if (a == NULL)
 		return;
-	keep_map(registry_find(by->house->registry, a->session), m);
+	keep_map(session_of(by, a), m);
 	if (made->mounts == -1)
 		err_set(&why, err_from_wire(made->code, strlen(made->code)), "%s", made->reason);
 	answer(by, a, msg_take_fd(m, made->mounts), made->mounts == -1 ? &why : NULL);
@@ -168,7 +180,7 @@ on_gone(void *arg, int status)
 		return;
 	log_warn("the process that makes mounts died: %s", child_status(status));
 	for (a = TAILQ_FIRST(&m->asks); a != NULL; a = next) {
-		struct session *s = registry_find(m->house->registry, a->session);
+		struct session *s = session_of(m, a);
 
 		next = TAILQ_NEXT(a, next);
 		err_set(&why, E_UNSTARTED, "the process that makes mounts died; the command was not started");
@@ -226,6 +238,7 @@ mounter_ask(struct mounter *m, struct session *s, const struct msg_exec *x, uint
 	if ((a = calloc(1, sizeof(*a))) == NULL)
 		return err_set(e, E_SYS, "no memory for a command's mounts");
 	a->exec = exec;
+	a->id = s->id;
 	snprintf(a->session, sizeof(a->session), "%s", s->name);
 	if (ask_once(m, s, x, exec, e) == -1 &&
 	    e->code != E_CRASH) { /* it just died: its end is told, and asks again */

@@ -31,7 +31,7 @@ struct request {
 	bool            dies_alone; /* EXEC: cancelled when its client is gone */
 	uint64_t        denied;     /* EXEC: so many connections of its session had been refused before */
 	enum { MOUNTS_OWN, MOUNTS_WANTED, MOUNTS_ASKED } mounts; /* EXEC: those of its session, or none yet */
-	int                   ns;        /* owned; EXEC: its mount namespace, or -1 */
+	int                   ns;                                /* owned; EXEC: its mount namespace, or -1 */
 	struct session       *session;                           /* EXEC: while its mounts are made */
 	struct artifact_hold *artifacts;                         /* owned; EXEC: copies that are mounted for it */
 	struct packet         held;       /* not yet sent to a worker; EXEC, after a timeout: the reply */

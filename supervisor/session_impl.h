@@ -41,21 +41,21 @@ struct session {
 	char              *cgroup_paths[SESSION_CGROUPS]; /* owned; of an adopted one, for the above */
 	enum net_mode      net_mode;                      /* of its sandbox */
 	uint64_t           net_generation;                /* of the rules that its namespace was built by */
-	int                map;                           /* owned; what mounts of its commands were mapped by last, or -1 */
+	int                map; /* owned; what mounts of its commands were mapped by last, or -1 */
 	uint64_t           map_uid, map_gid;
-	int                net_sockets[3];                /* owned; listener, dns and refusals, until it is let out */
-	bool               anew;                          /* CLOSING to be made once more: creates wait for that */
-	bool               paused;                        /* or about to be */
-	bool               spare;                         /* built ahead, not claimed yet */
-	bool               sweeping;      /* CLOSING: its worker is gone, a new one removes what that could not */
-	uint64_t           killed;        /* by then */
-	uint64_t           close_id;      /* CLOSING: the CLOSE that ends it */
-	uint64_t           claim_id;      /* the CLAIM that makes it READY, or 0 */
-	char               why[ERR_TEXT]; /* CLOSING: the reason */
+	int                net_sockets[3]; /* owned; listener, dns and refusals, until it is let out */
+	bool               anew;           /* CLOSING to be made once more: creates wait for that */
+	bool               paused;         /* or about to be */
+	bool               spare;          /* built ahead, not claimed yet */
+	bool               sweeping;       /* CLOSING: its worker is gone, a new one removes what that could not */
+	uint64_t           killed;         /* by then */
+	uint64_t           close_id;       /* CLOSING: the CLOSE that ends it */
+	uint64_t           claim_id;       /* the CLAIM that makes it READY, or 0 */
+	char               why[ERR_TEXT];  /* CLOSING: the reason */
 
-	struct artifact_hold *artifacts; /* owned; copies that are mounted in it, or will be */
-	bool               image_missing; /* its root is the host view because there was no such image */
-	char               notice[LIM_NAME + 128]; /* what of it differs from what was asked for; empty: nothing */
+	struct artifact_hold *artifacts;              /* owned; copies that are mounted in it, or will be */
+	bool                  image_missing;          /* its root is the host view because there was no such image */
+	char                  notice[LIM_NAME + 128]; /* what of it differs from what was asked for; empty: nothing */
 };
 
 /* No client can say a name that begins with a dot. */
