@@ -104,7 +104,10 @@ read_packet(const struct nlmsghdr *h, refusal_fn *fn, void *arg)
 		fn(arg, &r);
 }
 
-/* Not by mnl_cb_run, which takes a length with its highest bit set for a short one. */
+/*
+ * Not by mnl_cb_run, which takes a length with its highest bit set for a short one.  libmnl reads a message up to its
+ * aligned length, and the kernel fills it up to there: one that is shorter is none of the kernel's.
+ */
 void
 refusals_parse(const void *bytes, size_t n, refusal_fn *fn, void *arg)
 {
@@ -113,9 +116,9 @@ refusals_parse(const void *bytes, size_t n, refusal_fn *fn, void *arg)
 	while (n >= sizeof(*h) && h->nlmsg_len >= sizeof(*h) && h->nlmsg_len <= n) {
 		size_t len = MNL_ALIGN(h->nlmsg_len);
 
-		read_packet(h, fn, arg);
 		if (len > n)
 			return;
+		read_packet(h, fn, arg);
 		n -= len;
 		h = (const struct nlmsghdr *)((const char *)h + len);
 	}
