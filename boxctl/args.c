@@ -1,123 +1,13 @@
 #include "args.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "text.h"
+#include "value.h"
 #include "walls.h"
-
-/* ---- values ---- */
-
-static const struct field *
-field_named(enum msg_type t, const char *name)
-{
-	const struct field *f = msg_def(t)->fields;
-
-	while (f->name != NULL && strcmp(f->name, name) != 0)
-		f++;
-	return f;
-}
-
-/* The limits are those of the message it goes into. */
-static int
-in_range(enum msg_type t, const char *field, double v, const char *text, struct err *e)
-{
-	const struct field *f = field_named(t, field);
-
-	if (v < (double)f->least || v > (double)f->most)
-		return err_set(e, E_INVALID, "'%s' is not in %ld..%lu", text_safe(text), f->least, f->most);
-	return 0;
-}
-
-static int
-number(const char *text, double *out, const char **rest, struct err *e)
-{
-	char *end;
-
-	errno = 0;
-	*out = strtod(text, &end);
-	if (end == text || errno != 0 || !isfinite(*out) || strchr(text, 'x') != NULL)
-		return err_set(e, E_INVALID, "'%s' is not a number", text_safe(text));
-	*rest = end;
-	return 0;
-}
-
-static int
-whole(enum msg_type t, const char *field, const char *text, uint64_t *out, struct err *e)
-{
-	const char *rest = "";
-	double      v = 0;
-
-	if (number(text, &v, &rest, e) == -1)
-		return -1;
-	if (*rest != '\0' || v != floor(v))
-		return err_set(e, E_INVALID, "'%s' is not a whole number", text_safe(text));
-	if (in_range(t, field, v, text, e) == -1)
-		return -1;
-	*out = (uint64_t)v;
-	return 0;
-}
-
-/* Megabytes, or with a unit: 512, 512M, 512MiB, 2G, 1.5G. */
-static int
-megabytes_of(enum msg_type t, const char *field, const char *text, uint64_t *out, struct err *e)
-{
-	const char *rest = "";
-	double      v = 0;
-
-	if (number(text, &v, &rest, e) == -1)
-		return -1;
-	switch (*rest) {
-	case 'T':
-	case 't':
-		v *= 1024; /* fall through */
-	case 'G':
-	case 'g':
-		v *= 1024; /* fall through */
-	case 'M':
-	case 'm':
-		rest++;
-	}
-	if (rest[0] != '\0' && strcmp(rest, "B") != 0 && strcmp(rest, "iB") != 0)
-		return err_set(e, E_INVALID, "'%s' is not a size such as 512, 512M or 2G", text_safe(text));
-	if (v != floor(v))
-		return err_set(e, E_INVALID, "'%s' is not a whole number of megabytes", text_safe(text));
-	if (in_range(t, field, v, text, e) == -1)
-		return -1;
-	*out = (uint64_t)v;
-	return 0;
-}
-
-static int
-megabytes(const char *field, const char *text, uint64_t *out, struct err *e)
-{
-	return megabytes_of(MSG_SPEC, field, text, out, e);
-}
-
-static int
-one_of(enum msg_type t, const char *field, const char *text, int *out, struct err *e)
-{
-	const struct field *f = field_named(t, field);
-
-	for (int i = 0; f->names[i] != NULL; i++) {
-		if (strcmp(f->names[i], text) == 0) {
-			*out = i;
-			return 0;
-		}
-	}
-	char   all[256] = "";
-	size_t n = 0;
-	for (int i = 0; f->names[i] != NULL && n < sizeof(all); i++)
-		n += (size_t)snprintf(all + n, sizeof(all) - n, "%s'%s'",
-		    i == 0                    ? ""
-		    : f->names[i + 1] == NULL ? " or "
-					      : ", ",
-		    f->names[i]);
-	return err_set(e, E_INVALID, "'%s' should be %s", text_safe(text), all);
-}
 
 /* ---- what each option sets ---- */
 
@@ -158,31 +48,31 @@ set_name(struct args *a, const char *v, struct err *e)
 static int
 set_memory(struct args *a, const char *v, struct err *e)
 {
-	return megabytes("memory_mb", v, &a->spec.memory_mb, e);
+	return value_megabytes("memory_mb", v, &a->spec.memory_mb, e);
 }
 
 static int
 set_workspace(struct args *a, const char *v, struct err *e)
 {
-	return megabytes("workspace_mb", v, &a->spec.workspace_mb, e);
+	return value_megabytes("workspace_mb", v, &a->spec.workspace_mb, e);
 }
 
 static int
 set_volume_size(struct args *a, const char *v, struct err *e)
 {
-	return megabytes_of(MSG_POOL_CREATE, "size_mb", v, &a->volume_mb, e);
+	return value_megabytes_of(MSG_POOL_CREATE, "size_mb", v, &a->volume_mb, e);
 }
 
 static int
 set_volume_inodes(struct args *a, const char *v, struct err *e)
 {
-	return whole(MSG_POOL_CREATE, "inodes", v, &a->volume_inodes, e);
+	return value_whole(MSG_POOL_CREATE, "inodes", v, &a->volume_inodes, e);
 }
 
 static int
 set_workspace_quota(struct args *a, const char *v, struct err *e)
 {
-	return megabytes("workspace_quota_mb", v, &a->spec.workspace_quota_mb, e);
+	return value_megabytes("workspace_quota_mb", v, &a->spec.workspace_quota_mb, e);
 }
 
 /* "PATH:ro": its mode, cut off; without one rw.  A path may have colons of its own. */
@@ -298,23 +188,23 @@ set_cpus(struct args *a, const char *v, struct err *e)
 {
 	const char *rest = "";
 
-	if (number(v, &a->spec.cpus, &rest, e) == -1)
+	if (value_number(v, &a->spec.cpus, &rest, e) == -1)
 		return -1;
 	if (*rest != '\0')
 		return err_set(e, E_INVALID, "'%s' is not a number of cores", text_safe(v));
-	return in_range(MSG_SPEC, "cpus", a->spec.cpus, v, e);
+	return value_in_range(MSG_SPEC, "cpus", a->spec.cpus, v, e);
 }
 
 static int
 set_pids(struct args *a, const char *v, struct err *e)
 {
-	return whole(MSG_SPEC, "pids_limit", v, &a->spec.pids_limit, e);
+	return value_whole(MSG_SPEC, "pids_limit", v, &a->spec.pids_limit, e);
 }
 
 static int
 set_idle(struct args *a, const char *v, struct err *e)
 {
-	return whole(MSG_SPEC, "idle_sec", v, &a->spec.idle_sec, e);
+	return value_whole(MSG_SPEC, "idle_sec", v, &a->spec.idle_sec, e);
 }
 
 static int
@@ -322,7 +212,7 @@ set_network(struct args *a, const char *v, struct err *e)
 {
 	int which = 0;
 
-	if (one_of(MSG_SPEC, "network", v, &which, e) == -1)
+	if (value_one_of(MSG_SPEC, "network", v, &which, e) == -1)
 		return -1;
 	a->spec.network = (enum network)which;
 	return 0;
@@ -376,7 +266,7 @@ set_on_timeout(struct args *a, const char *v, struct err *e)
 {
 	int which = 0;
 
-	if (one_of(MSG_EXEC, "on_timeout", v, &which, e) == -1)
+	if (value_one_of(MSG_EXEC, "on_timeout", v, &which, e) == -1)
 		return -1;
 	a->exec.on_timeout = (enum on_timeout)which;
 	return 0;
@@ -387,7 +277,7 @@ set_on_disconnect(struct args *a, const char *v, struct err *e)
 {
 	int which = 0;
 
-	if (one_of(MSG_EXEC, "on_disconnect", v, &which, e) == -1)
+	if (value_one_of(MSG_EXEC, "on_disconnect", v, &which, e) == -1)
 		return -1;
 	a->exec.on_disconnect = (enum on_disconnect)which;
 	return 0;
@@ -399,7 +289,7 @@ set_timeout(struct args *a, const char *v, struct err *e)
 	const char *rest = "";
 	double      sec;
 
-	if (number(v, &sec, &rest, e) == -1)
+	if (value_number(v, &sec, &rest, e) == -1)
 		return -1;
 	if (*rest != '\0' || sec < 0 || sec * 1000 > (double)LIM_TIMEOUT_MS)
 		return err_set(
@@ -431,7 +321,7 @@ set_restart(struct args *a, const char *v, struct err *e)
 {
 	int which = 0;
 
-	if (one_of(MSG_PROCESS_SPEC, "restart", v, &which, e) == -1)
+	if (value_one_of(MSG_PROCESS_SPEC, "restart", v, &which, e) == -1)
 		return -1;
 	a->process.restart = (enum restart_when)which;
 	return 0;
@@ -440,25 +330,25 @@ set_restart(struct args *a, const char *v, struct err *e)
 static int
 set_restart_limit(struct args *a, const char *v, struct err *e)
 {
-	return whole(MSG_PROCESS_SPEC, "restart_limit", v, &a->process.restart_limit, e);
+	return value_whole(MSG_PROCESS_SPEC, "restart_limit", v, &a->process.restart_limit, e);
 }
 
 static int
 set_restart_window(struct args *a, const char *v, struct err *e)
 {
-	return whole(MSG_PROCESS_SPEC, "restart_window_sec", v, &a->process.restart_window_sec, e);
+	return value_whole(MSG_PROCESS_SPEC, "restart_window_sec", v, &a->process.restart_window_sec, e);
 }
 
 static int
 set_ring(struct args *a, const char *v, struct err *e)
 {
-	return whole(MSG_PROCESS_SPEC, "ring_bytes", v, &a->process.ring_bytes, e);
+	return value_whole(MSG_PROCESS_SPEC, "ring_bytes", v, &a->process.ring_bytes, e);
 }
 
 static int
 set_last(struct args *a, const char *v, struct err *e)
 {
-	return whole(MSG_PROCESS_GET, "stdout_last", v, &a->last, e);
+	return value_whole(MSG_PROCESS_GET, "stdout_last", v, &a->last, e);
 }
 
 /* A pattern alone means a line that matches it. */
@@ -467,7 +357,7 @@ set_ready(struct args *a, const char *v, struct err *e)
 {
 	int which = 0;
 
-	if (one_of(MSG_PROCESS_SPEC, "ready", v, &which, e) == -1)
+	if (value_one_of(MSG_PROCESS_SPEC, "ready", v, &which, e) == -1)
 		return -1;
 	a->process.ready = (enum ready_when)which;
 	return 0;
@@ -487,7 +377,7 @@ static int
 set_from(struct args *a, const char *v, struct err *e)
 {
 	a->from = UINT64_MAX;
-	return strcmp(v, "end") == 0 ? 0 : whole(MSG_PROCESS_ATTACH, "stdout_offset", v, &a->from, e);
+	return strcmp(v, "end") == 0 ? 0 : value_whole(MSG_PROCESS_ATTACH, "stdout_offset", v, &a->from, e);
 }
 
 /* The last of two settings of one name counts, as in a shell. */

@@ -1,7 +1,7 @@
 /*
  * What a session is, for the files that share its insides: session.c (what a client
- * wants), session_life.c (its worker, its end), session_rest.c, session_birth.c and
- * session_net.c.
+ * wants), session_life.c (its worker, its end), session_start.c, session_rest.c,
+ * session_birth.c and session_net.c.
  */
 #ifndef SUPERVISOR_SESSION_IMPL_H
 #define SUPERVISOR_SESSION_IMPL_H
@@ -80,6 +80,10 @@ void session_expect(struct session *, double sec);
 /* Its image was there or not when it was built. */
 void session_note_image(struct session *, bool missing);
 
+/* What its worker says, and its death. */
+extern const struct child_ops session_worker_ops;
+
+/* session_start.c */
 int session_start_worker(struct session *, enum work, struct err *);
 
 /* A new session's: first what it mounts is copied, where need be. */

@@ -55,78 +55,75 @@ has_the_digest_of_langbot(void)
 	    "sha256:2f09800e84473cf8fe47c89cd665e64bd99a4122063adaacd63ac62aeaaeadf5", "what JSON escapes");
 }
 
+static const struct {
+	const char *text, *why;
+} refused[] = {
+	{ "", "is invalid JSON" },
+	{ "{", "is invalid JSON" },
+	{ TREE("", "0") "x", "is invalid JSON" },
+	{ "{\"algorithm\": \"\xff\"}", "is invalid JSON" },
+	{ "{\"algorithm\": \"\xc0\xaf\"}", "is invalid JSON" },
+	{ "[]", "has an invalid shape" },
+	{ "\"algorithm\"", "has an invalid shape" },
+	{ "{}", "has an invalid shape" },
+	{ "{\"algorithm\": \"x\", \"files\": []}", "has an invalid shape" },
+	{ "{\"algorithm\": \"x\", \"files\": [], \"total_bytes\": 0, \"more\": 1}", "has an invalid shape" },
+	{ "{\"algorithm\": \"sha256\", \"files\": [], \"total_bytes\": 0}", "uses an unsupported algorithm" },
+	{ "{\"algorithm\": null, \"files\": 5, \"total_bytes\": 0}", "uses an unsupported algorithm" },
+	{ "{\"algorithm\": \"sha256-tree-v1\", \"files\": {}, \"total_bytes\": 0}", "contains too many files" },
+	{ "{\"algorithm\": \"sha256-tree-v1\", \"files\": [], \"files\": 1, \"total_bytes\": 0}",
+	    "contains too many files" },
+	{ TREE("5", "0"), "contains an invalid file entry" },
+	{ TREE("[]", "0"), "contains an invalid file entry" },
+	{ TREE("{\"path\": \"a\", \"size\": 0, \"sha256\": \"" HI "\"}", "0"), "contains an invalid file entry" },
+	{ TREE("{\"path\": \"a\", \"size\": 0, \"sha256\": \"" HI "\", \"executable\": false, \"mode\": 1}", "0"),
+	    "contains an invalid file entry" },
+	{ TREE(FILE_OF("", "5"), "5"), "contains an unsafe path" },
+	{ TREE(FILE_OF("/a", "5"), "5"), "contains an unsafe path" },
+	{ TREE(FILE_OF("a/../b", "5"), "5"), "contains an unsafe path" },
+	{ TREE(FILE_OF("..", "5"), "5"), "contains an unsafe path" },
+	{ TREE(FILE_OF(".", "5"), "5"), "contains an unsafe path" },
+	{ TREE(FILE_OF("a//b", "5"), "5"), "contains an unsafe path" },
+	{ TREE(FILE_OF("a\\\\b", "5"), "5"), "contains an unsafe path" },
+	{ TREE(FILE_OF("a/", "5"), "5"), "contains an unsafe path" },
+	{ TREE(FILE_OF("../x", "5"), "5"), "contains an unsafe path" },
+	{ TREE(FILE_OF("a/./b", "5"), "5"), "contains an unsafe path" },
+	{ TREE(FILE_OF("a\\u0000b", "5"), "5"), "contains an unsafe path" },
+	{ TREE(FILE_OF("a", "5") ", " FILE_OF("a", "5"), "10"), "contains an unsafe path" },
+	{ TREE("{\"path\": 5, \"size\": 0, \"sha256\": \"" HI "\", \"executable\": false}", "0"),
+	    "contains an unsafe path" },
+	{ TREE(FILE_OF("a", "true"), "1"), "contains an invalid file size" },
+	{ TREE(FILE_OF("a", "-1"), "-1"), "contains an invalid file size" },
+	{ TREE(FILE_OF("a", "5.0"), "5"), "contains an invalid file size" },
+	{ TREE(FILE_OF("a", "1e1"), "10"), "contains an invalid file size" },
+	{ TREE(FILE_OF("a", "\\\"5\\\""), "5"), "is invalid JSON" },
+	{ TREE("{\"path\": \"a\", \"size\": 0, \"sha256\": \""
+	       "A9812277b04a5a988e4dc361617bcb927d4297c47353da93aa992ac007f1f3cf\", "
+	       "\"executable\": false}",
+	      "0"),
+	    "contains an invalid file digest" },
+	{ TREE("{\"path\": \"a\", \"size\": 0, \"sha256\": \"12\", \"executable\": false}", "0"),
+	    "contains an invalid file digest" },
+	{ TREE("{\"path\": \"a\", \"size\": 0, \"sha256\": \"" HI "\", \"executable\": 1}", "0"),
+	    "contains an invalid file mode" },
+	{ TREE(FILE_OF("a", "5"), "6"), "contains an invalid total size" },
+	{ TREE(FILE_OF("a", "5"), "5.0"), "contains an invalid total size" },
+	{ TREE(FILE_OF("a", "1"), "true"), "contains an invalid total size" },
+	{ TREE(FILE_OF("a", "268435457"), "268435457"), "contains an invalid total size" },
+	{ TREE(FILE_OF("a", "36893488147419103232"), "36893488147419103232"), "contains an invalid total size" },
+	{ TREE(
+	      FILE_OF("a", "9223372036854775807") ", " FILE_OF("b", "9223372036854775807") ", " FILE_OF("c", "7"), "5"),
+	    "contains an invalid total size" },
+};
+
 static void
 refuses_what_langbot_refuses(void)
 {
-	static const struct {
-		const char *text, *why;
-	} v[] = {
-		{ "", "is invalid JSON" },
-		{ "{", "is invalid JSON" },
-		{ TREE("", "0") "x", "is invalid JSON" },
-		{ "{\"algorithm\": \"\xff\"}", "is invalid JSON" },
-		{ "{\"algorithm\": \"\xc0\xaf\"}", "is invalid JSON" },
-		{ "[]", "has an invalid shape" },
-		{ "\"algorithm\"", "has an invalid shape" },
-		{ "{}", "has an invalid shape" },
-		{ "{\"algorithm\": \"x\", \"files\": []}", "has an invalid shape" },
-		{ "{\"algorithm\": \"x\", \"files\": [], \"total_bytes\": 0, \"more\": 1}", "has an invalid shape" },
-		{ "{\"algorithm\": \"sha256\", \"files\": [], \"total_bytes\": 0}", "uses an unsupported algorithm" },
-		{ "{\"algorithm\": null, \"files\": 5, \"total_bytes\": 0}", "uses an unsupported algorithm" },
-		{ "{\"algorithm\": \"sha256-tree-v1\", \"files\": {}, \"total_bytes\": 0}", "contains too many files" },
-		{ "{\"algorithm\": \"sha256-tree-v1\", \"files\": [], \"files\": 1, \"total_bytes\": 0}",
-		    "contains too many files" },
-		{ TREE("5", "0"), "contains an invalid file entry" },
-		{ TREE("[]", "0"), "contains an invalid file entry" },
-		{ TREE("{\"path\": \"a\", \"size\": 0, \"sha256\": \"" HI "\"}", "0"),
-		    "contains an invalid file entry" },
-		{ TREE("{\"path\": \"a\", \"size\": 0, \"sha256\": \"" HI "\", \"executable\": false, \"mode\": 1}",
-		      "0"),
-		    "contains an invalid file entry" },
-		{ TREE(FILE_OF("", "5"), "5"), "contains an unsafe path" },
-		{ TREE(FILE_OF("/a", "5"), "5"), "contains an unsafe path" },
-		{ TREE(FILE_OF("a/../b", "5"), "5"), "contains an unsafe path" },
-		{ TREE(FILE_OF("..", "5"), "5"), "contains an unsafe path" },
-		{ TREE(FILE_OF(".", "5"), "5"), "contains an unsafe path" },
-		{ TREE(FILE_OF("a//b", "5"), "5"), "contains an unsafe path" },
-		{ TREE(FILE_OF("a\\\\b", "5"), "5"), "contains an unsafe path" },
-		{ TREE(FILE_OF("a/", "5"), "5"), "contains an unsafe path" },
-		{ TREE(FILE_OF("../x", "5"), "5"), "contains an unsafe path" },
-		{ TREE(FILE_OF("a/./b", "5"), "5"), "contains an unsafe path" },
-		{ TREE(FILE_OF("a\\u0000b", "5"), "5"), "contains an unsafe path" },
-		{ TREE(FILE_OF("a", "5") ", " FILE_OF("a", "5"), "10"), "contains an unsafe path" },
-		{ TREE("{\"path\": 5, \"size\": 0, \"sha256\": \"" HI "\", \"executable\": false}", "0"),
-		    "contains an unsafe path" },
-		{ TREE(FILE_OF("a", "true"), "1"), "contains an invalid file size" },
-		{ TREE(FILE_OF("a", "-1"), "-1"), "contains an invalid file size" },
-		{ TREE(FILE_OF("a", "5.0"), "5"), "contains an invalid file size" },
-		{ TREE(FILE_OF("a", "1e1"), "10"), "contains an invalid file size" },
-		{ TREE(FILE_OF("a", "\\\"5\\\""), "5"), "is invalid JSON" },
-		{ TREE("{\"path\": \"a\", \"size\": 0, \"sha256\": \""
-		       "A9812277b04a5a988e4dc361617bcb927d4297c47353da93aa992ac007f1f3cf\", "
-		       "\"executable\": false}",
-		      "0"),
-		    "contains an invalid file digest" },
-		{ TREE("{\"path\": \"a\", \"size\": 0, \"sha256\": \"12\", \"executable\": false}", "0"),
-		    "contains an invalid file digest" },
-		{ TREE("{\"path\": \"a\", \"size\": 0, \"sha256\": \"" HI "\", \"executable\": 1}", "0"),
-		    "contains an invalid file mode" },
-		{ TREE(FILE_OF("a", "5"), "6"), "contains an invalid total size" },
-		{ TREE(FILE_OF("a", "5"), "5.0"), "contains an invalid total size" },
-		{ TREE(FILE_OF("a", "1"), "true"), "contains an invalid total size" },
-		{ TREE(FILE_OF("a", "268435457"), "268435457"), "contains an invalid total size" },
-		{ TREE(FILE_OF("a", "36893488147419103232"), "36893488147419103232"),
-		    "contains an invalid total size" },
-		{ TREE(FILE_OF("a", "9223372036854775807") ", " FILE_OF("b", "9223372036854775807") ", " FILE_OF(
-			   "c", "7"),
-		      "5"),
-		    "contains an invalid total size" },
-	};
 	char want[128];
 
-	for (size_t i = 0; i < sizeof(v) / sizeof(*v); i++) {
-		snprintf(want, sizeof(want), "Artifact manifest %s", v[i].why);
-		is(of(v[i].text), want, "%s", v[i].text);
+	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
+		snprintf(want, sizeof(want), "Artifact manifest %s", refused[i].why);
+		is(of(refused[i].text), want, "%s", refused[i].text);
 	}
 	is(digest("{\"algorithm\": \"a\0b\"}", 20), "Artifact manifest is invalid JSON", "a NUL in the text");
 	like(of(TREE(FILE_OF("a", "268435456"), "268435456")), "^sha256:", "the largest");
