@@ -259,13 +259,30 @@ add_rule_for(scmp_filter_ctx ctx, const struct call_for *c)
 }
 
 static int
+add_floor(scmp_filter_ctx ctx)
+{
+	if (ctx == NULL)
+		return -ENOMEM;
+	return add_rules(ctx, floor_calls, sizeof(floor_calls) / sizeof(floor_calls[0]), floor_calls_if,
+	    sizeof(floor_calls_if) / sizeof(floor_calls_if[0]));
+}
+
+int
+confining_calls_beside_floor(const int *more, size_t n, const struct call_if *more_if, size_t n_if, struct err *e)
+{
+	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	int             r = add_floor(ctx);
+
+	if (r == 0)
+		r = add_rules(ctx, more, n, more_if, n_if);
+	return load(ctx, r, e);
+}
+
+static int
 add_all(scmp_filter_ctx ctx, const struct confinement *c)
 {
-	int r = -ENOMEM;
+	int r = add_floor(ctx);
 
-	if (ctx != NULL)
-		r = add_rules(ctx, floor_calls, sizeof(floor_calls) / sizeof(floor_calls[0]), floor_calls_if,
-		    sizeof(floor_calls_if) / sizeof(floor_calls_if[0]));
 	if (r == 0)
 		r = add_rules(ctx, c->calls, c->n_calls, NULL, 0);
 	for (size_t i = 0; r == 0 && i < c->n_calls_for; i++)

@@ -36,6 +36,9 @@ struct call_for {
 /* Calls that are in neither list fail with EPERM; abort(3) works. */
 int confining_calls(const int *allowed, size_t n, const struct call_if *, size_t n_if, struct err *);
 
+/* The same beside the floor: what a loop, memory, open sockets and memfds need. */
+int confining_calls_beside_floor(const int *more, size_t n, const struct call_if *, size_t n_if, struct err *);
+
 /* ---- all of it, of a worker that has sockets and no files ---- */
 
 struct confinement {
@@ -49,8 +52,7 @@ struct confinement {
 };
 
 /*
- * All steps or -1; the error names the step.  After -1 the process must end.  The calls are allowed beside those that
- * a loop, memory, open sockets and memfds need.
+ * All steps or -1; the error names the step.  After -1 the process must end.  The calls are allowed beside the floor.
  */
 int confine_all(const struct confinement *, struct err *);
 
