@@ -38,3 +38,17 @@ drop_volumes() {
 	host init "\"has_local\": true, \"local\": {\"default_workspace\": \"$D/w\", \"skills_root\": \"$D/elsewhere\", \"allowed_mount_roots\": [\"$D\"]}" >/dev/null
 	for _v in $(volumes); do boxctl pool remove --force "$_v"; done
 }
+
+# langbot_on_volumes SCRIPT [SCENARIO...]: with each of $LANGBOTS, each time a new boxd whose workspaces and skills are on volumes
+langbot_on_volumes() {
+	for v in $LANGBOTS; do
+		mkdir -p "$D/shared/default" "$D/shared/skills"
+		langbot_use "$v"
+		langbot_start 'pool_workspace_mb = 64'
+		boxctl pool create "$D/shared/skills" --size 16M >/dev/null
+		ok "the skills have a volume"
+		langbot "$@"
+		drop_volumes
+		langbot_stop
+	done
+}
