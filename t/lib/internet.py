@@ -183,9 +183,12 @@ async def resets(reader, writer):
     reset(writer)
 
 
+NEVER = asyncio.Event()  # one that only its waiters know would be collected, and their connections with it
+
+
 async def never_reads(reader, writer):
     reader._transport.pause_reading()
-    await asyncio.Event().wait()
+    await NEVER.wait()
 
 
 async def silent(reader, writer):
