@@ -12,11 +12,14 @@
 #define LIM_PACKET (64 * KIB)      /* one SEQPACKET packet; a larger message travels in a sealed memfd */
 #define LIM_BLOB_INLINE (16 * KIB) /* a larger payload rides beside its message; copying is cheaper below */
 #define LIM_MESSAGE (24 * MIB)     /* largest message of all: a 16 MiB stdin and room around it */
-#define LIM_PACKET_FDS 12          /* descriptors beside one packet */
+#define LIM_PACKET_FDS 13          /* descriptors beside one packet */
 #define LIM_LINK_QUEUE 16384       /* packets waiting for a peer that does not read: then it is stuck */
 #define LIM_LINK_BURST 32          /* packets handled before other watchers get their turn */
-#define LIM_DEPTH 16               /* nesting of a MessagePack value; ours need 5 */
-#define LIM_VALUES (1UL << 20)     /* values in one message: decoded each takes 24 bytes; a full list needs 600000 */
+#define LIM_MOUNTSETS 256      /* mount namespaces of commands, kept for the next: a descriptor and some 10 KiB each */
+#define LIM_MOUNTSET_SEC 60.   /* so long unused: what is mounted in it cannot be unmounted on the host meanwhile */
+#define LIM_SOURCES (16 * KIB) /* what is mounted in one, as text: 256 times 63 bytes */
+#define LIM_DEPTH 16           /* nesting of a MessagePack value; ours need 5 */
+#define LIM_VALUES (1UL << 20) /* values in one message: decoded each takes 24 bytes; a full list needs 600000 */
 
 /* Fields */
 #define LIM_NAME 255             /* a session's name: also a log field and a table column */

@@ -232,6 +232,17 @@ artifact_release(struct artifact_hold **hp)
 	free(h);
 }
 
+uint64_t
+artifact_newest(const struct artifact_hold *h)
+{
+	uint64_t newest = 0;
+
+	for (size_t i = 0; h != NULL && i < h->n_got; i++)
+		if (h->got[i]->number > newest)
+			newest = h->got[i]->number;
+	return newest;
+}
+
 static struct artifact_hold *
 hold_new(struct house *house, const char *session, size_t n, struct err *e)
 {

@@ -42,6 +42,9 @@ struct artifact_hold *artifact_hold_again(struct house *, const char *session, c
 /* Also while fn is still to be called: then it never is.  NULL is no hold. */
 void artifact_release(struct artifact_hold **);
 
+/* Of two holds of the same digests: do they hold the same copies?  0 of none.  Copies that were made anew have another number. */
+uint64_t artifact_newest(const struct artifact_hold *);
+
 /*
  * Where the worker finds the copies of a session's workspace: <64 digits>/package in this directory.  Owned by the caller;
  * -1: there are none.

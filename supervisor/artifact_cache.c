@@ -102,6 +102,7 @@ revision_add(struct artifacts *a, struct shelf *s, const char *digits, uint64_t 
 	if (r == NULL)
 		return NULL;
 	*r = (struct revision){ .shelf = s, .bytes = bytes, .entries = entries, .used_sec = (uint64_t)time(NULL) };
+	r->number = house_next_id(a->house);
 	snprintf(r->digits, sizeof(r->digits), "%s", digits);
 	if (tsearch(r, &a->by_digits, by_digits) == NULL) {
 		free(r);

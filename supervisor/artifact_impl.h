@@ -26,6 +26,7 @@ struct revision {
 	TAILQ_ENTRY(revision) next;
 	struct shelf *shelf;
 	char          digits[DIGEST_DIGITS + 1];
+	uint64_t      number; /* rises with each copy that is made */
 	uint64_t      bytes, entries;
 	uint64_t      holds;
 	uint64_t      used_sec; /* since the epoch, as its directory tells */

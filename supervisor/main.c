@@ -332,8 +332,8 @@ house_close(struct house *h)
 	egress_close(&h->egress); /* results that wait for it can still be told */
 	gateway_close(&h->gateway);
 	spares_close(&h->spares);
-	mounter_close(&h->mounter);
 	registry_close(&h->registry);
+	mounter_close(&h->mounter);
 	artifacts_close(&h->artifacts);
 	agent_close(&h->agent);
 	errorring_close(&h->errors);

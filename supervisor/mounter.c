@@ -1,5 +1,7 @@
 #include "mounter.h"
 
+#include <fcntl.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,9 +9,11 @@
 
 #include "artifact.h"
 #include "child.h"
+#include "digest.h"
 #include "dirs.h"
 #include "fd.h"
 #include "log.h"
+#include "mountsets.h"
 #include "mountspec.h"
 #include "registry.h"
 #include "session_impl.h"
@@ -21,12 +25,14 @@ struct ask {
 	uint64_t id; /* of that session: another may have its name by now */
 	uint64_t exec;
 	bool     again;
+	uint8_t  key[MOUNTSET_KEY]; /* of what it names */
 };
 
 struct mounter {
-	struct house *house;
-	struct child *child;    /* owned; NULL: not needed yet, or it died */
-	TAILQ_HEAD(, ask) asks; /* owned */
+	struct house     *house;
+	struct child     *child; /* owned; NULL: not needed yet, or it died */
+	struct mountsets *kept;  /* owned */
+	TAILQ_HEAD(, ask) asks;  /* owned */
 };
 
 /* ---- what a command wants --------------------------------------------------------------- */
@@ -94,6 +100,45 @@ mounter_check(const struct msg_spec *session, const struct msg_exec *x, bool *ne
 	return 0;
 }
 
+/* ---- what is kept for the next -------------------------------------------------------------- */
+
+static void
+hash_text(crypto_generichash_state *h, const char *text)
+{
+	crypto_generichash_update(h, (const uint8_t *)text, strlen(text) + 1);
+}
+
+/* What is asked for.  Copies of artifacts that were made anew are others, though they hold the same. */
+static void
+plan_key(const struct plan *p, const struct artifact_hold *held, uint8_t key[MOUNTSET_KEY])
+{
+	crypto_generichash_state h;
+	uint64_t                 newest = artifact_newest(held);
+
+	crypto_generichash_init(&h, NULL, 0, MOUNTSET_KEY);
+	crypto_generichash_update(&h, (const uint8_t *)&newest, sizeof(newest));
+	for (size_t i = 0; i < p->nmounts; i++) {
+		hash_text(&h, digest_of(&p->mounts[i]) != NULL ? "" : p->mounts[i].host_path);
+		hash_text(&h, p->mounts[i].mount_path);
+		hash_text(&h, p->mounts[i].mode == MOUNT_RW ? "rw" : "ro");
+	}
+	for (size_t i = 0; i < p->nhidden; i++) {
+		hash_text(&h, "hidden");
+		hash_text(&h, p->hidden[i]);
+	}
+	crypto_generichash_final(&h, key, MOUNTSET_KEY);
+}
+
+/* What a digest names is what it was. */
+static bool
+never_changes(const struct plan *p)
+{
+	for (size_t i = 0; i < p->nmounts; i++)
+		if (digest_of(&p->mounts[i]) == NULL)
+			return false;
+	return true;
+}
+
 /* ---- the process that makes them ------------------------------------------------------------ */
 
 static struct session *
@@ -129,6 +174,14 @@ find(const struct mounter *m, uint64_t exec)
 	return NULL;
 }
 
+static int
+duplicate(int ns, struct err *e)
+{
+	int fd = fcntl(ns, F_DUPFD_CLOEXEC, 0);
+
+	return fd == -1 ? err_sys(e, "keep a mount namespace") : fd;
+}
+
 /* Most of a session's mounts have one owner. */
 static void
 keep_map(struct session *s, struct msg *m)
@@ -141,6 +194,21 @@ keep_map(struct session *s, struct msg *m)
 	s->map = msg_take_fd(m, made->map);
 	s->map_uid = made->map_uid;
 	s->map_gid = made->map_gid;
+}
+
+/* What is kept has not changed; but it may be gone by now. */
+static void
+answer_kept(struct mounter *m, struct ask *a)
+{
+	const struct mountset *set = mountsets_find(m->kept, a->id, a->key);
+	struct session        *s = session_of(m, a);
+	struct err             why = { 0 };
+	int                    ns = set == NULL ? -1 : duplicate(set->ns, &why);
+
+	if (set != NULL || s == NULL)
+		answer(m, a, ns, ns == -1 ? &why : NULL);
+	else if (session_mount_again(s, a->exec, &why) == -1)
+		answer(m, a, -1, &why);
 }
 
 static void
@@ -159,13 +227,17 @@ on_msg(void *arg, struct msg *m)
 	struct ask                   *a = find(by, made->call);
 	if (a == NULL)
 		return;
+	if (made->same) {
+		answer_kept(by, a);
+		return;
+	}
 	keep_map(session_of(by, a), m);
 	if (made->mounts == -1)
 		err_set(&why, err_from_wire(made->code, strlen(made->code)), "%s", made->reason);
+	else if (*made->sources != '\0' && session_of(by, a) != NULL)
+		mountsets_keep(by->kept, a->id, a->key, made->mounts, made->sources);
 	answer(by, a, msg_take_fd(m, made->mounts), made->mounts == -1 ? &why : NULL);
 }
-
-static int ask_once(struct mounter *, struct session *, const struct msg_exec *, uint64_t exec, struct err *);
 
 /* What it had in hand is asked for once more. */
 static void
@@ -206,47 +278,73 @@ start(struct mounter *m, struct err *e)
 }
 
 static int
-ask_once(struct mounter *m, struct session *s, const struct msg_exec *x, uint64_t exec, struct err *e)
+ask_once(
+    struct mounter *m, struct session *s, struct plan *p, uint64_t exec, const struct mountset *kept, struct err *e)
 {
 	struct msg_spec         spec = s->spec;
 	struct msg_worker_start ask;
-	struct plan             p;
 
 	if (start(m, e) == -1)
 		return -1;
-	plan_mounts(&p, &s->spec, x);
-	spec.extra_mounts.n = p.nmounts;
-	spec.extra_mounts.v = p.mounts;
+	spec.extra_mounts.n = p->nmounts;
+	spec.extra_mounts.v = p->mounts;
 	session_fill_start(s, &spec, WORK_MOUNT, &ask);
 	AUTO_FD int artifacts = artifact_dir(m->house, s->name);
 	ask.artifacts = artifacts;
 	ask.call = exec;
+	ask.sandbox = s->init;
+	ask.sources = kept != NULL ? kept->sources : "";
 	ask.map = s->map;
 	ask.map_uid = s->map_uid;
 	ask.map_gid = s->map_gid;
-	ask.hidden = (struct strs){ p.nhidden, p.hidden };
+	ask.hidden = (struct strs){ p->nhidden, p->hidden };
 	return link_send(child_link(m->child), MSG_WORKER_START, 0, 0, &ask, e);
 }
 
-int
-mounter_ask(struct mounter *m, struct session *s, const struct msg_exec *x, uint64_t exec, struct err *e)
+static struct ask *
+ask_new(const struct session *s, uint64_t exec, const uint8_t *key)
 {
-	struct ask *a;
+	struct ask *a = calloc(1, sizeof(*a));
 
-	if (find(m, exec) != NULL) /* once more */
-		return ask_once(m, s, x, exec, e);
-	if ((a = calloc(1, sizeof(*a))) == NULL)
-		return err_set(e, E_SYS, "no memory for a command's mounts");
+	if (a == NULL)
+		return NULL;
 	a->exec = exec;
 	a->id = s->id;
+	memcpy(a->key, key, sizeof(a->key));
 	snprintf(a->session, sizeof(a->session), "%s", s->name);
-	if (ask_once(m, s, x, exec, e) == -1 &&
+	return a;
+}
+
+int
+mounter_ask(
+    struct mounter *m, struct session *s, const struct msg_exec *x, const struct request *r, int *ns, struct err *e)
+{
+	uint8_t     key[MOUNTSET_KEY];
+	struct plan p;
+
+	plan_mounts(&p, &s->spec, x);
+	plan_key(&p, r->artifacts, key);
+	const struct mountset *kept = mountsets_find(m->kept, s->id, key);
+	if (kept != NULL && never_changes(&p))
+		return (*ns = duplicate(kept->ns, e)) == -1 ? -1 : 0;
+	struct ask *a = find(m, r->exec);
+	if (a != NULL) /* once more */
+		return ask_once(m, s, &p, r->exec, kept, e) == -1 ? -1 : 1;
+	if ((a = ask_new(s, r->exec, key)) == NULL)
+		return err_set(e, E_SYS, "no memory for a command's mounts");
+	if (ask_once(m, s, &p, r->exec, kept, e) == -1 &&
 	    e->code != E_CRASH) { /* it just died: its end is told, and asks again */
 		free(a);
 		return -1;
 	}
 	TAILQ_INSERT_TAIL(&m->asks, a, next);
-	return 0;
+	return 1;
+}
+
+void
+mounter_forget(struct mounter *m, const struct session *s)
+{
+	mountsets_forget(m->kept, s->id);
 }
 
 struct mounter *
@@ -260,6 +358,10 @@ mounter_open(struct house *h, struct err *e)
 	}
 	m->house = h;
 	TAILQ_INIT(&m->asks);
+	if ((m->kept = mountsets_open(h->loop)) == NULL) {
+		err_set(e, E_SYS, "no memory");
+		mounter_close(&m);
+	}
 	return m;
 }
 
@@ -279,5 +381,6 @@ mounter_close(struct mounter **mp)
 	if (m->child != NULL)
 		child_kill(m->child);
 	child_close(&m->child);
+	mountsets_close(&m->kept);
 	free(m);
 }

@@ -12,6 +12,7 @@
 #include "session.h"
 
 struct mounter;
+struct request;
 
 struct mounter *mounter_open(struct house *, struct err *);
 void            mounter_close(struct mounter **);
@@ -19,7 +20,14 @@ void            mounter_close(struct mounter **);
 /* Refuse what can be seen to be wrong, and tell whether it must see other mounts than its session has. */
 int mounter_check(const struct msg_spec *session, const struct msg_exec *, bool *needed, struct err *);
 
-/* session_mounted() follows.  exec: the command's id. */
-int mounter_ask(struct mounter *, struct session *, const struct msg_exec *, uint64_t exec, struct err *);
+/*
+ * A mount namespace for a command whose artifacts are held.  0: *ns, to be closed, is one that was kept; 1: session_mounted()
+ * follows.
+ */
+int mounter_ask(
+    struct mounter *, struct session *, const struct msg_exec *, const struct request *, int *ns, struct err *);
+
+/* Nothing of what is kept for it is good any more. */
+void mounter_forget(struct mounter *, const struct session *);
 
 #endif

@@ -4,9 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "artifact.h"
 #include "ask.h"
-#include "fd.h"
 #include "gateway.h"
 #include "machine.h"
 #include "mounter.h"
@@ -111,36 +109,6 @@ on_create(struct session *s, const struct msg *m, struct err *e)
 	return 0;
 }
 
-int
-session_send_mounts(struct session *s, struct request *r, struct err *e)
-{
-	struct msg_mounts mounts = { .call = r->exec, .mounts = r->ns };
-
-	return r->ns == -1 ? 0 : link_send(child_link(s->child), MSG_MOUNTS, 0, 0, &mounts, e);
-}
-
-/*
- * Where there is no worker to take it now, the next one will.  What is sent is kept, unless
- * it is large: a worker may die with it in its hands, before anything was started.
- */
-static int
-send_held(struct session *s, struct request *r, struct err *e)
-{
-	struct err ignored;
-
-	if (session_send_mounts(s, r, e) == -1)
-		return -1;
-	if (r->held.bytes.len <= LIM_PACKET && packet_copy(&r->sent, &r->held, &ignored) == -1)
-		packet_clear(&r->sent);
-	if (link_send_packet(child_link(s->child), &r->held, e) == 0)
-		return 0;
-	if (e->code != E_CRASH || r->sent.bytes.len == 0)
-		return -1;
-	r->held = r->sent;
-	r->sent = (struct packet){ 0 };
-	return 0;
-}
-
 static int
 send_or_hold(struct session *s, struct request *r, const struct msg_exec *x, struct err *e)
 {
@@ -148,80 +116,7 @@ send_or_hold(struct session *s, struct request *r, const struct msg_exec *x, str
 		return -1;
 	if (s->state != STATE_READY)
 		return 0;
-	return r->mounts == MOUNTS_WANTED ? session_ask_mounts(s, r, e) : send_held(s, r, e);
-}
-
-/* The command as it was asked for; msg_clear is due. */
-static int
-decode_held(const struct request *r, struct msg *m, struct err *e)
-{
-	return msg_decode(m, r->held.bytes.data, r->held.bytes.len, NULL, 0, FROM_SUPERVISOR, e);
-}
-
-static void
-exec_unstarted(struct session *s, struct request *r, const struct err *why)
-{
-	s->house->running--;
-	request_fail(&s->pending, r, s->house->gateway, why);
-	session_touch(s);
-}
-
-/* What is mounted for a command is there now, verified; or it cannot be had. */
-static void
-on_copied(void *arg, const struct err *why)
-{
-	struct request *r = arg;
-	struct err      e = { 0 };
-
-	if (why != NULL)
-		exec_unstarted(r->session, r, why);
-	else if (session_ask_mounts(r->session, r, &e) == -1)
-		exec_unstarted(r->session, r, &e);
-}
-
-int
-session_ask_mounts(struct session *s, struct request *r, struct err *e)
-{
-	struct msg             m;
-	const struct msg_exec *x = NULL;
-	int                    ok = decode_held(r, &m, e);
-
-	r->session = s;
-	if (ok == 0 && (x = m.body, r->artifacts == NULL))
-		ok = artifact_hold(
-		    s->house, s->name, x->extra_mounts.v, x->extra_mounts.n, on_copied, r, &r->artifacts, e);
-	if (ok == 0)
-		ok = mounter_ask(s->house->mounter, s, x, r->exec, e);
-	if (ok >= 0)
-		r->mounts = MOUNTS_ASKED;
-	msg_clear(&m);
-	return ok == -1 ? -1 : 0;
-}
-
-int
-session_mount_again(struct session *s, uint64_t exec, struct err *e)
-{
-	struct request *r = request_by_exec(&s->pending, exec);
-
-	return r == NULL ? -1 : session_ask_mounts(s, r, e);
-}
-
-void
-session_mounted(struct session *s, uint64_t exec, int mounts, const struct err *why)
-{
-	AUTO_FD int     fd = mounts;
-	struct request *r = request_by_exec(&s->pending, exec);
-	struct err      e = { 0 };
-
-	if (r == NULL || r->mounts != MOUNTS_ASKED)
-		return;
-	if (why != NULL)
-		e = *why;
-	r->mounts = MOUNTS_OWN;
-	r->ns = fd_take(&fd);
-	if (why == NULL && (s->state != STATE_READY || send_held(s, r, &e) == 0))
-		return;
-	exec_unstarted(s, r, &e);
+	return r->mounts == MOUNTS_WANTED ? session_ask_mounts(s, r, e) : session_send_exec(s, r, e);
 }
 
 static int

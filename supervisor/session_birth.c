@@ -33,7 +33,7 @@ session_new(struct house *h, uint64_t id, const char *name, const struct msg_spe
 	s->house = h;
 	s->id = id;
 	s->dir = dir;
-	s->map = -1;
+	s->init = s->map = -1;
 	s->cgroups = h->machine->cgroups;
 	s->created_ms = s->last_used_ms = epoch_ms();
 	snprintf(s->name, sizeof(s->name), "%s", name);
@@ -251,6 +251,6 @@ session_free(struct session *s)
 	for (size_t i = 0; i < SESSION_CGROUPS; i++)
 		free(s->cgroup_paths[i]);
 	fd_close(&s->dir);
-	fd_close(&s->map);
+	session_forget_mounts(s);
 	free(s);
 }

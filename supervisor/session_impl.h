@@ -1,7 +1,7 @@
 /*
  * What a session is, for the files that share its insides: session.c (what a client
- * wants), session_life.c (its worker, its end), session_start.c, session_rest.c,
- * session_birth.c and session_net.c.
+ * wants), session_mounts.c, session_life.c (its worker, its end), session_start.c,
+ * session_rest.c, session_birth.c and session_net.c.
  */
 #ifndef SUPERVISOR_SESSION_IMPL_H
 #define SUPERVISOR_SESSION_IMPL_H
@@ -41,6 +41,7 @@ struct session {
 	char              *cgroup_paths[SESSION_CGROUPS]; /* owned; of an adopted one, for the above */
 	enum net_mode      net_mode;                      /* of its sandbox */
 	uint64_t           net_generation;                /* of the rules that its namespace was built by */
+	int                init;                          /* owned; a pidfd of its init, or -1 */
 	int                map; /* owned; what mounts of its commands were mapped by last, or -1 */
 	uint64_t           map_uid, map_gid;
 	int                net_sockets[3]; /* owned; listener, dns and refusals, until it is let out */
@@ -89,11 +90,19 @@ int session_start_worker(struct session *, enum work, struct err *);
 /* A new session's: first what it mounts is copied, where need be. */
 int session_begin(struct session *, struct err *);
 
-/* session.c: before a command that has one is sent. */
-int session_send_mounts(struct session *, struct request *, struct err *);
+/* ---- session_mounts.c ---- */
 
-/* session.c: a mount namespace for a command that is held. */
+/* Before a command that has one is sent. */
+int session_send_namespace(struct session *, const struct request *, struct err *);
+
+/* A command that is held, and before it its mount namespace, if it has one. */
+int session_send_exec(struct session *, struct request *, struct err *);
+
+/* The mounts of a command that is held; then it is sent. */
 int session_ask_mounts(struct session *, struct request *, struct err *);
+
+/* All that is known of the namespaces of its sandbox, which is another one from here on, or none. */
+void session_forget_mounts(struct session *);
 
 /* From the loop, so that whoever made the session can seat it in the registry first. */
 void session_start_soon(struct session *);

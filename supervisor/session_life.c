@@ -276,7 +276,7 @@ send_held(struct session *s)
 		if (r->exec == 0 || r->type == MSG_NONE || r->held.bytes.len == 0 || r->mounts == MOUNTS_ASKED)
 			continue;
 		if (r->mounts == MOUNTS_OWN) {
-			session_send_mounts(s, r, &e);
+			session_send_namespace(s, r, &e);
 			link_send_packet(child_link(s->child), &r->held, &e);
 		} else if (session_ask_mounts(s, r, &e) == -1) {
 			s->house->running--;
@@ -358,6 +358,8 @@ on_worker_ready(struct session *s, struct msg *m)
 		    request_add_orphan(&s->pending, ready->execs.v[i].exec) != NULL)
 			s->house->running++;
 	s->init_pid = ready->init_pid;
+	session_forget_mounts(s);
+	s->init = msg_take_fd(m, ready->init);
 	s->build_us = ready->build_us;
 	s->disk = ready->disk;
 	if (kept_set(&s->disk_kept, MSG_DISK, &s->disk, &e) == -1)

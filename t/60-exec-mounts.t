@@ -19,7 +19,7 @@ B
 	is "$(boxctl exec s --mount "$D/a:/workspace/m" -c 'echo new >m/n; cat m/n'; cat "$D/a/n")" "new
 new" "$1: a writable one below the workspace"
 	rm -f "$D/a/n"
-	like "$(boxctl exec s --mount "$D/a:/data" -- true 2>&1)" 'nothing can be written at /data.*read-only, or below the workspace' "$1: elsewhere it cannot be writable"
+	like "$(boxctl exec s --mount "$D/a:/data" -- true 2>&1)" 'exec.extra_mounts.0.host_path: nothing can be written at /data.*read-only, or below the workspace' "$1: elsewhere it cannot be writable"
 	is "$(boxctl exec s --mount "$D/a:/base:ro" -c 'cat /base/f')" A "$1: in the place of the session's own"
 	like "$(boxctl exec s --mount "$D/a:/workspace/m:ro" -c 'grep " /workspace/m " /proc/self/mounts')" 'ro,nosuid,nodev' "$1: nosuid, nodev"
 	is "$(boxctl exec s --mount "$D/a:/workspace/m:ro" -c 'sed -n "s/^Cap[^:]*:.//p" /proc/self/status | sort -u')" 0000000000000000 "$1: and no capability"
@@ -29,6 +29,22 @@ new" "$1: a writable one below the workspace"
 	done
 	is "$(boxctl exec s -c 'cat /tmp/k; kill -0 $(cat /tmp/pid) && echo lives') $(boxctl inspect s -o json | field init_pid)" "kept
 lives $inits" "$1: it is the same sandbox as ever"
+
+	# what it was mounted from is judged anew each time, though what is kept of the last time may do
+	mkdir -p "$D/swap/now"; echo 1 >"$D/swap/now/f"
+	for at in /opt/swap /workspace/swap; do
+		is "$(boxctl exec s --mount "$D/swap/now:$at:ro" -- cat $at/f)" 1 "$1: a directory on $at"
+		echo 2 >"$D/swap/now/f"
+		is "$(boxctl exec s --mount "$D/swap/now:$at:ro" -- cat $at/f)" 2 "$1: once more, and changed inside"
+		mv "$D/swap/now" "$D/swap/old"; mkdir "$D/swap/now"; echo 3 >"$D/swap/now/f"
+		is "$(boxctl exec s --mount "$D/swap/now:$at:ro" -- cat $at/f)" 3 "$1: another in its place"
+		rm -r "$D/swap/now"
+		like "$(boxctl exec s --mount "$D/swap/now:$at:ro" -- cat $at/f 2>&1)" "exec.extra_mounts.0.*does not exist" "$1: none in its place"
+		ln -s "$D/swap/old" "$D/swap/now"
+		is "$(boxctl exec s --mount "$D/swap/now:$at:ro" -- cat $at/f)" 2 "$1: a link to the first one"
+		rm "$D/swap/now"; mv "$D/swap/old" "$D/swap/now"; echo 1 >"$D/swap/now/f"
+	done
+	is "$(boxctl exec s --mount "$D/swap/now:/opt/swap:ro" -c 'touch /opt/swap/n || echo cannot' 2>/dev/null)" cannot "$1: and it is as read-only as ever"
 
 	# two at once, each with its own
 	boxctl exec s -- mkfifo go

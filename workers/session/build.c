@@ -213,6 +213,7 @@ ready(struct worker *w, struct err *e)
 	struct msg_resume       found[LIM_EXECS];
 	struct msg_worker_ready told = {
 		.init_pid = (uint64_t)w->box.pid,
+		.init = w->box.pidfd,
 		.build_us = w->about.build_us,
 		.disk = w->about.disk,
 		.paused = w->about.paused,

@@ -388,9 +388,11 @@ int
 hostrules_check(
     const struct hostpath_ask *ask, int fd, const char *real, const struct msg_worker_start *rules, struct err *e)
 {
-	struct check c = { .ask = ask, .w = rules };
+	struct check c;
 	int          r;
 
+	c.ask = ask;
+	c.w = rules;
 	if (rules->rules.n == 0)
 		return err_set(e, E_DENIED, "%s: no rules for host paths have come", ask->field);
 	if (check_roots(ask, real, e) == -1)

@@ -1,10 +1,14 @@
 #include "hostview.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "buf.h"
+#include "fd.h"
 #include "log.h"
 #include "path.h"
 
@@ -75,39 +79,78 @@ table_clear(struct table *t)
 		free(t->v[i].at);
 	}
 	free(t->v);
+	*t = (struct table){ 0 };
 }
 
 static int
-table_read(struct table *t, struct err *e)
+table_parse(struct table *t, struct buf *text)
 {
-	char  *line = NULL;
-	size_t size = 0;
-	int    r = 0;
-	FILE  *f = fopen("/proc/self/mountinfo", "re");
+	int r = 0;
 
-	if (f == NULL)
-		return err_sys(e, "open /proc/self/mountinfo");
-	while (r == 0 && getline(&line, &size, f) != -1)
+	for (char *line = text->data, *end; r == 0 && (end = strchr(line, '\n')) != NULL; line = end + 1) {
+		*end = '\0';
 		r = table_add(t, line);
-	free(line);
-	fclose(f);
-	return r == -1 ? err_set(e, E_SYS, "no memory for the mount table") : 0;
+		*end = '\n';
+	}
+	return r;
+}
+
+/* All of it, with a NUL behind. */
+static int
+read_text(const char *path, struct buf *b)
+{
+	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t     n = fd == -1 ? -1 : 1;
+
+	while (n > 0 && buf_reserve(b, 16 * KIB) == 0 && (n = read(fd, b->data + b->len, 16 * KIB - 1)) > 0)
+		b->len += (size_t)n;
+	if (n == 0)
+		b->data[b->len] = '\0';
+	return n == 0 ? 0 : -1;
+}
+
+/* As it is now.  Most often it is as it was last: then it is not taken apart once more. */
+static const struct table *
+table_now(struct err *e)
+{
+	static struct table table;
+	static struct buf   last;
+	struct buf          text = { 0 };
+
+	if (read_text("/proc/self/mountinfo", &text) == -1) {
+		err_sys(e, "read /proc/self/mountinfo");
+		return NULL;
+	}
+	if (text.len == last.len && memcmp(text.data, last.data, text.len) == 0) {
+		buf_clear(&text);
+		return &table;
+	}
+	table_clear(&table);
+	buf_clear(&last);
+	last = text;
+	if (table_parse(&table, &last) == 0)
+		return &table;
+	buf_clear(&last);
+	err_set(e, E_SYS, "no memory for the mount table");
+	return NULL;
+}
+
+void
+hostview_ahead(void)
+{
+	struct err ignored;
+
+	table_now(&ignored);
 }
 
 int
 hostview_mount_id(int fd)
 {
-	char path[64], line[256];
-	int  id = -1;
+	struct statx st;
 
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	FILE *f = fopen(path, "re");
-	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
-		if (sscanf(line, "mnt_id: %d", &id) == 1)
-			break;
-	if (f != NULL)
-		fclose(f);
-	return id;
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &st) == -1 || !(st.stx_mask & STATX_MNT_ID))
+		return -1;
+	return (int)st.stx_mnt_id;
 }
 
 /* ---- names ---- */
@@ -206,17 +249,17 @@ add_regions(struct hostview *h, const struct table *t, const struct entry *own, 
 static int
 add_names(struct hostview *h, int fd, const char *path, struct err *e)
 {
-	struct table        t = { 0 };
-	const struct entry *own = NULL;
-	int                 r = table_read(&t, e);
+	const struct table *t = table_now(e);
 
-	if (r == 0 && ((own = find(&t, hostview_mount_id(fd))) == NULL || !path_within(path, own->at)))
-		r = err_set(e, E_INVALID, "the mount table does not tell what %s is on; try again",
+	if (t == NULL)
+		return -1;
+	const struct entry *own = find(t, hostview_mount_id(fd));
+	if (own == NULL || !path_within(path, own->at))
+		return err_set(e, E_INVALID, "the mount table does not tell what %s is on; try again",
 		    log_escape(path, strlen(path)));
-	if (r == 0 && (name_add(h, strdup(path), own->at, false) == -1 || add_regions(h, &t, own, path) == -1))
-		r = err_set(e, E_SYS, "no memory for the names of a directory");
-	table_clear(&t);
-	return r;
+	if (name_add(h, strdup(path), own->at, false) == -1 || add_regions(h, t, own, path) == -1)
+		return err_set(e, E_SYS, "no memory for the names of a directory");
+	return 0;
 }
 
 /* ---- inodes ---- */
@@ -293,7 +336,8 @@ hostview_contains(const struct hostview *h, const char *path)
 int
 hostview_open(struct hostview *h, int fd, const char *path, struct err *e)
 {
-	*h = (struct hostview){ 0 };
+	h->v = NULL;
+	h->n = h->room = h->n_above = 0;
 	if (add_names(h, fd, path, e) == -1) {
 		hostview_clear(h);
 		return -1;
@@ -310,5 +354,6 @@ hostview_clear(struct hostview *h)
 		free(h->v[i].mount);
 	}
 	free(h->v);
-	*h = (struct hostview){ 0 };
+	h->v = NULL;
+	h->n = 0;
 }

@@ -38,6 +38,9 @@ struct hostview {
 int  hostview_open(struct hostview *, int fd, const char *path, struct err *);
 void hostview_clear(struct hostview *);
 
+/* Read the mount table, so that the next one need not unless it changes meanwhile. */
+void hostview_ahead(void);
+
 /* By device and inode: is it this directory, or below it?  Does it contain it?  Symlinks in the path are followed. */
 bool hostview_below(const struct hostview *, const char *path);
 bool hostview_contains(const struct hostview *, const char *path);

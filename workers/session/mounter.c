@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/queue.h>
@@ -15,15 +16,18 @@
 #include <unistd.h>
 
 #include "fd.h"
+#include "hostview.h"
 #include "log.h"
 #include "mounts.h"
 #include "sandbox.h"
 #include "shadow.h"
 #include "sys.h"
 
-enum { SUPERVISOR_FD = 3, BOXD_GONE = 3 };
+enum { SUPERVISOR_FD = 3, BOXD_GONE = 3, AHEAD = 2 };
 
-/* A child, and the command that it makes mounts for; 0: none yet. */
+#define REFILL_SEC .003
+
+/* A child, and the command that it makes mounts for; 0: none now. */
 struct job {
 	LIST_ENTRY(job) next;
 	uint64_t call;
@@ -128,7 +132,8 @@ enter(const struct worker *w, struct err *e)
 	struct sandbox_plan plan = { .uid_count = (uint32_t)w->about.uid_count };
 
 	if (setns(w->box.pidfd, CLONE_NEWUSER | CLONE_NEWNS) == -1)
-		return err_sys(e, "enter the sandbox's mount namespace");
+		return errno == ESRCH ? err_set(e, E_STATE, "the sandbox's init is gone")
+				      : err_sys(e, "enter the sandbox's mount namespace");
 	if (userns_become_root(&plan, e) == -1)
 		return -1;
 	if (unshare(CLONE_NEWNS) == -1 || chdir("/") == -1)
@@ -144,29 +149,42 @@ hide(const struct strs *places)
 		umount2(places->v[i], MNT_DETACH | UMOUNT_NOFOLLOW);
 }
 
+/* In the copy of the sandbox's mount namespace that we are in: put everything in its place, and open it. */
 static int
-make(struct worker *w, const struct msg_worker_start *asked, struct err *e)
+put(struct worker *w, const struct strs *hidden, int namespaces, struct err *e)
 {
-	struct msg_worker_start s = *asked;
-	AUTO_FD int             namespaces = open("/proc/self/ns", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	s.spec.host_path = ""; /* the workspace is mounted already */
-	w->about.uid_count = s.uid_count;
-	if (namespaces == -1 || fchdir(s.dir) == -1)
-		return err_sys(e, "open /proc/self/ns, and the session's state directory");
-	if (build_find_init(w, e) != 0)
-		return err_set(e, E_STATE, "the sandbox's init is gone");
-	w->mounts.map = s.map;
-	w->mounts.map_uid = (uid_t)s.map_uid;
-	w->mounts.map_gid = (gid_t)s.map_gid;
-	if (mounts_prepare(&w->mounts, &s, e) == -1 || (s.uid_count == 1 && detach_as_user(&w->mounts, e) == -1) ||
-	    enter(w, e) == -1)
-		return -1;
-	hide(&s.hidden);
+	hide(hidden);
 	if (mounts_put(&w->mounts, true, e) == -1 || shadow_seal(e) == -1)
 		return -1;
 	int ns = openat(namespaces, "mnt", O_RDONLY | O_CLOEXEC);
 	return ns == -1 ? err_sys(e, "open the command's mount namespace") : ns;
+}
+
+/* Judge what the command names; unless the same was mounted before and is kept, make its namespace. */
+static int
+make(struct worker *w, const struct msg_worker_start *asked, struct msg_mounts_made *made, struct err *e)
+{
+	static char             sources[LIM_SOURCES + 1];
+	struct msg_worker_start s = *asked;
+	bool                    root = s.uid_count > 1;
+	AUTO_FD int             namespaces = open("/proc/self/ns", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	s.spec.host_path = ""; /* the workspace is mounted already */
+	w->about.uid_count = s.uid_count;
+	w->box.pidfd = s.sandbox;
+	if (namespaces == -1)
+		return err_sys(e, "open /proc/self/ns");
+	if (mounts_prepare(&w->mounts, &s, e) == -1 || mounts_sources(&w->mounts, sources, sizeof(sources), e) == -1)
+		return -1;
+	made->same = strcmp(sources, s.sources) == 0;
+	if (made->same)
+		return 0;
+	if ((!root && detach_as_user(&w->mounts, e) == -1) || enter(w, e) == -1)
+		return -1;
+	made->mounts = put(w, &s.hidden, namespaces, e);
+	/* a user's shows what is mounted below, too, and that may change */
+	made->sources = root && mounts_are_sealed(&w->mounts) ? sources : "";
+	return made->mounts == -1 ? -1 : 0;
 }
 
 /* The fields are the exec's, not the session's. */
@@ -192,46 +210,70 @@ answer(int channel, const struct msg_mounts_made *made, struct err *e)
 	return r;
 }
 
-static _Noreturn void
-job_main(struct worker *w, int channel, const struct msg_worker_start *s)
+/* One command.  Whoever has entered a sandbox cannot leave it, and ends. */
+static void
+job_do(struct worker *w, int channel, struct msg *m)
 {
-	struct err             e = { 0 };
-	struct msg_mounts_made made = { .call = s->call, .code = "", .reason = "", .map = -1 };
+	const struct msg_worker_start *s = m->body;
+	struct err                     e = { 0 };
+	struct msg_mounts_made         made;
 
-	made.mounts = make(w, s, &e);
-	made.map = w->mounts.map != s->map ? w->mounts.map : -1;
-	made.map_uid = w->mounts.map_uid;
-	made.map_gid = w->mounts.map_gid;
-	if (made.mounts == -1) {
+	msg_defaults(MSG_MOUNTS_MADE, &made);
+	made.call = s->call;
+	w->mounts.map_uid = (uid_t)s->map_uid;
+	w->mounts.map_gid = (gid_t)s->map_gid;
+	w->mounts.map = s->map;
+	if (make(w, s, &made, &e) == -1) {
 		rename_field(&e);
 		made.code = err_wire_name(e.code);
 		made.reason = e.text;
 	}
-	_exit(answer(channel, &made, &e) == 0 ? 0 : 1);
+	made.map = w->mounts.map != s->map ? w->mounts.map : -1;
+	made.map_uid = w->mounts.map_uid;
+	made.map_gid = w->mounts.map_gid;
+	int r = answer(channel, &made, &e);
+	if (r == -1 || !made.same)
+		_exit(r == 0 ? 0 : 1);
+	if (w->mounts.map == s->map)
+		w->mounts.map = -1; /* the message's */
+	mounts_clear(&w->mounts);
+}
+
+static void
+tell(int busy, uint64_t call)
+{
+	struct busy told = { getpid(), call };
+
+	if (write(busy, &told, sizeof(told)) != sizeof(told))
+		_exit(1);
 }
 
 /* The next command that comes is ours, unless another child was faster. */
 static _Noreturn void
 child_main(struct worker *w, int channel, int busy)
 {
-	struct pollfd  next = { .fd = channel, .events = POLLIN };
-	struct chan_in in = { 0 };
-	struct msg     m;
-	struct err     e = { 0 };
-	int            r;
+	struct epoll_event next = { .events = EPOLLIN | EPOLLEXCLUSIVE }; /* one of us is woken, not all */
+	struct chan_in     in = { 0 };
+	struct msg         m;
+	struct err         e = { 0 };
+	int                r, wait = epoll_create1(EPOLL_CLOEXEC);
 
 	prctl(PR_SET_NAME, "box-mounts");
-	while ((r = chan_recv(channel, &in, &m, FROM_SUPERVISOR, &e)) == 1)
-		poll(&next, 1, -1);
-	if (r == 2)
-		_exit(BOXD_GONE);
-	if (r == -1 || m.type != MSG_WORKER_START)
+	hostview_ahead();
+	if (wait == -1 || epoll_ctl(wait, EPOLL_CTL_ADD, channel, &next) == -1)
 		_exit(1);
-	const struct msg_worker_start *s = m.body;
-	struct busy                    told = { getpid(), s->call };
-	if (write(busy, &told, sizeof(told)) != sizeof(told))
-		_exit(1);
-	job_main(w, channel, s);
+	for (;;) {
+		while ((r = chan_recv(channel, &in, &m, FROM_SUPERVISOR, &e)) == 1)
+			epoll_wait(wait, &next, 1, -1);
+		if (r == 2)
+			_exit(BOXD_GONE);
+		if (r == -1 || m.type != MSG_WORKER_START)
+			_exit(1);
+		tell(busy, ((const struct msg_worker_start *)m.body)->call);
+		job_do(w, channel, &m);
+		msg_clear(&m);
+		tell(busy, 0);
+	}
 }
 
 /* ---- in the one that forks --------------------------------------------------------------------- */
@@ -241,7 +283,7 @@ static struct {
 	int            channel; /* owned; to boxd */
 	int            busy[2]; /* owned; a child writes to it which command it has */
 	ev_io          told;
-	ev_timer       begin;
+	ev_timer       begin, refill;
 	LIST_HEAD(, job) jobs; /* owned */
 } all = { .channel = -1, .busy = { -1, -1 } };
 
@@ -251,8 +293,10 @@ static void
 job_has(struct job *j, uint64_t call)
 {
 	j->call = call;
+	ev_timer_stop(all.worker->loop, &j->late);
 	ev_timer_set(&j->late, LIM_BUILD_SEC, 0.);
-	ev_timer_start(all.worker->loop, &j->late);
+	if (call != 0)
+		ev_timer_start(all.worker->loop, &j->late);
 }
 
 /* What the children have said. */
@@ -323,7 +367,7 @@ on_told(struct ev_loop *loop, ev_io *io, int revents)
 }
 
 static struct job *
-job_fork(struct worker *w, const struct msg_worker_start *first)
+job_fork(struct worker *w, struct msg *first)
 {
 	struct clone_args args = { .flags = CLONE_PIDFD, .exit_signal = SIGCHLD };
 	struct job       *j = calloc(1, sizeof(*j));
@@ -333,8 +377,10 @@ job_fork(struct worker *w, const struct msg_worker_start *first)
 	j->pidfd = -1;
 	args.pidfd = (uint64_t)(uintptr_t)&j->pidfd;
 	j->pid = sys_clone3(&args);
-	if (j->pid == 0 && first != NULL)
-		job_main(w, all.channel, first);
+	if (j->pid == 0 && first != NULL) {
+		job_do(w, all.channel, first);
+		_exit(0);
+	}
 	if (j->pid == 0)
 		child_main(w, all.channel, all.busy[1]);
 	if (j->pid == -1) {
@@ -350,19 +396,52 @@ job_fork(struct worker *w, const struct msg_worker_start *first)
 	return j;
 }
 
-/* One child waits, so that a command does not wait for a fork. */
-static void
-keep_ready(void)
+static unsigned
+waiting(void)
 {
-	struct job *j;
+	const struct job *j;
+	unsigned          n = 0;
 
 	LIST_FOREACH (j, &all.jobs, next)
-		if (j->call == 0)
-			return;
+		n += j->call == 0;
+	return n;
+}
+
+static void
+one_more(void)
+{
 	if (job_fork(all.worker, NULL) == NULL && LIST_EMPTY(&all.jobs)) {
 		log_error("no process can be made for mounts");
 		ev_break(all.worker->loop, EVBREAK_ALL); /* boxd starts another */
 	}
+}
+
+/*
+ * Children wait, so that no command waits for a fork.  The last but one is replaced a moment later: the command that took
+ * its place runs on the same processors.
+ */
+static void
+keep_ready(void)
+{
+	unsigned n = waiting();
+
+	if (n == 0)
+		one_more();
+	if (n < AHEAD && !ev_is_active(&all.refill)) {
+		ev_timer_set(&all.refill, REFILL_SEC, 0.);
+		ev_timer_start(all.worker->loop, &all.refill);
+	}
+}
+
+static void
+on_refill(struct ev_loop *loop, ev_timer *t, int revents)
+{
+	(void)loop;
+	(void)t;
+	(void)revents;
+	if (waiting() < AHEAD)
+		one_more();
+	keep_ready();
 }
 
 /* From the loop: a channel is not closed while it delivers. */
@@ -388,6 +467,7 @@ begin(struct worker *w, struct err *e)
 		return err_sys(e, "a channel for those who make mounts");
 	ev_io_init(&all.told, on_told, all.busy[0], EV_READ);
 	ev_io_start(w->loop, &all.told);
+	ev_timer_init(&all.refill, on_refill, 0., 0.);
 	ev_timer_init(&all.begin, on_begin, 0., 0.);
 	ev_timer_start(w->loop, &all.begin);
 	return 0;
@@ -400,7 +480,7 @@ mounter_start(struct worker *w, struct msg *m, struct err *e)
 
 	if (begin(w, e) == -1)
 		return -1;
-	struct job *j = job_fork(w, s);
+	struct job *j = job_fork(w, m);
 	if (j == NULL)
 		return err_sys(e, "fork");
 	job_has(j, s->call);

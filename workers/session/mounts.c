@@ -141,9 +141,10 @@ entry_add(struct mounts *m, const struct hostpath_ask *ask, const char *digits, 
     const struct msg_worker_start *s, struct err *e)
 {
 	struct mount_entry *en = &m->v[m->n];
-	struct hostpath     h;
+	struct hostpath     h = { .fd = -1 };
 
 	*en = (struct mount_entry){ .fd = -1, .tree = -1, .read_only = !ask->writable };
+	snprintf(en->field, sizeof(en->field), "%s", ask->field);
 	if (!path_normal(at, en->at))
 		return err_set(
 		    e, E_INVALID, "%s: '%s' is no place to mount it", ask->field, log_escape(at, strlen(at)));
@@ -237,6 +238,26 @@ mounts_prepare(struct mounts *m, const struct msg_worker_start *s, struct err *e
 	return 0;
 }
 
+int
+mounts_sources(const struct mounts *m, char *line, size_t size, struct err *e)
+{
+	size_t at = (size_t)snprintf(line, size, "%zu", m->n);
+
+	for (size_t i = 0; i < m->n; i++) {
+		struct statx   st;
+		struct statvfs fs;
+
+		if (statx(m->v[i].fd, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &st) == -1 ||
+		    fstatvfs(m->v[i].fd, &fs) == -1)
+			return err_sys(e, "look at %s", m->v[i].real);
+		at += (size_t)snprintf(line + at, size - at, " %x:%x:%llx:%llx:%lx", st.stx_dev_major, st.stx_dev_minor,
+		    (unsigned long long)st.stx_ino, (unsigned long long)st.stx_mnt_id, fs.f_flag);
+		if (at >= size)
+			return err_set(e, E_SYS, "too much to tell of %zu mounts", m->n);
+	}
+	return 0;
+}
+
 static int
 reopen_extra(struct mounts *m, const struct msg_worker_start *s, struct err *e)
 {
@@ -315,13 +336,13 @@ check_writable(const struct mount_entry *en, int at, struct err *e)
 
 	if (fstatvfs(at, &fs) == -1)
 		return err_sys(e, "what is at %s", en->at);
-	if (!(fs.f_flag & ST_RDONLY) && !shadow_has(at))
+	if (!(fs.f_flag & ST_RDONLY) && !en->sealed)
 		return 0;
 	return err_set(e, E_INVALID,
-	    "nothing can be written at %s, which is not below a place that was writable when the sandbox was built; "
-	    "mount "
-	    "%s read-only, or below the workspace, or name it when the session is made",
-	    en->at, en->real);
+	    "%s: nothing can be written at %s, which is not below a place that was writable when the sandbox was "
+	    "built; "
+	    "mount %s read-only, or below the workspace, or name it when the session is made",
+	    en->field, en->at, en->real);
 }
 
 /* How many of its parts are there already; UINT_MAX: all. */
@@ -370,14 +391,17 @@ make_places(const struct mounts *m, struct err *e)
 }
 
 int
-mounts_put(const struct mounts *m, bool living, struct err *e)
+mounts_put(struct mounts *m, bool living, struct err *e)
 {
-	if (living && make_places(m, e) == -1)
+	if (living && m->n > 1 && make_places(m, e) == -1)
 		return -1;
 	for (size_t i = 0; i < m->n; i++) {
 		AUTO_FD int at = place_make_for_client(m->v[i].at, m->v[i].is_file, living, e);
 
-		if (at == -1 || (living && !m->v[i].read_only && check_writable(&m->v[i], at, e) == -1))
+		if (at == -1)
+			return -1;
+		m->v[i].sealed = living && shadow_has(at);
+		if (living && !m->v[i].read_only && check_writable(&m->v[i], at, e) == -1)
 			return -1;
 		if (sys_move_mount(m->v[i].tree, "", at, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == -1)
 			return err_sys(e, "mount %s on %s", m->v[i].real, m->v[i].at);
@@ -386,4 +410,12 @@ mounts_put(const struct mounts *m, bool living, struct err *e)
 		if (place_check(m->v[i].at, m->v[i].tree, e) == -1)
 			return -1;
 	return 0;
+}
+bool
+mounts_are_sealed(const struct mounts *m)
+{
+	for (size_t i = 0; i < m->n; i++)
+		if (!m->v[i].sealed)
+			return false;
+	return true;
 }

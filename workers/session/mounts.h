@@ -18,7 +18,9 @@ struct mount_entry {
 	int   tree; /* owned; a detached mount of it; -1: the child makes it, an ordinary user's worker cannot */
 	bool  is_file;
 	bool  read_only;
-	char *real; /* owned; the path that was checked */
+	bool  sealed;    /* put where no command can make, move or remove anything */
+	char *real;      /* owned; the path that was checked */
+	char  field[64]; /* of the spec, for messages */
 };
 
 struct mounts {
@@ -53,7 +55,13 @@ int mounts_detach(struct mounts *, struct err *);
  * In the child, whose root is its current directory: put them in their places.  living: in the mount namespace of one
  * command of a sandbox that stands, where places that are missing are made though the directory above cannot be written.
  */
-int mounts_put(const struct mounts *, bool living, struct err *);
+int mounts_put(struct mounts *, bool living, struct err *);
+
+/* Which directories and files these are, and on which mounts, in a line of text. */
+int mounts_sources(const struct mounts *, char *line, size_t size, struct err *);
+
+/* All of them are where no command can change what is above them. */
+bool mounts_are_sealed(const struct mounts *);
 
 /* Where the workspace is inside, and where a command starts that names no directory. */
 const char *mounts_workdir(const struct msg_spec *);
