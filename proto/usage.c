@@ -151,7 +151,7 @@ take_entry(struct usage *u, struct usage_tally *t)
 static void
 add_allocated(struct usage *u, const struct stat *st, struct usage_tally *t)
 {
-	int fresh = S_ISDIR(st->st_mode) || st->st_nlink < 2 ? 1 : links_add(u->links, st);
+	int fresh = u->links == NULL || S_ISDIR(st->st_mode) || st->st_nlink < 2 ? 1 : links_add(u->links, st);
 
 	if (fresh == -1 && !t->cut) {
 		t->cut = true; /* some may be counted twice */

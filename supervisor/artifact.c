@@ -284,6 +284,7 @@ hold_want(struct artifact_hold *h, const struct msg_mount *m, size_t n, struct e
 	for (size_t i = 0; r == 0 && i < n; i++)
 		if (digest_of(&m[i]) != NULL)
 			r = want_set(&h->wants[k++], &m[i], i);
+	h->n = k;
 	return r == -1 ? err_set(e, E_SYS, "no memory for an artifact") : hold_go_on(h, e);
 }
 

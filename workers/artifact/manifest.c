@@ -5,6 +5,7 @@
  */
 #include "manifest.h"
 
+#include <assert.h>
 #include <search.h>
 #include <sodium.h>
 #include <stdlib.h>
@@ -369,6 +370,7 @@ put_text(struct buf *b, const char *p)
 {
 	static const char names[] = "\b\t\n\f\r\"\\", letters[] = "btnfr\"\\";
 
+	assert(p != NULL); /* check() has seen every key */
 	buf_append(b, "\"", 1);
 	for (; *p != '\0'; p++) {
 		const char *name = strchr(names, *p);

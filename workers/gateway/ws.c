@@ -174,12 +174,14 @@ leave_open(struct ws *w)
 static size_t
 reason_len(const char *reason)
 {
-	size_t n = strlen(reason);
+	size_t n = 0;
 
-	if (n <= REASON_BYTES)
-		return n;
-	for (n = REASON_BYTES; n > 0 && (reason[n] & 0xc0) == 0x80; n--)
-		;
+	for (size_t i = 0; i <= REASON_BYTES; i++) {
+		if ((reason[i] & 0xc0) != 0x80)
+			n = i;
+		if (reason[i] == '\0')
+			break;
+	}
 	return n;
 }
 
