@@ -337,6 +337,25 @@ artifact_hold_again(struct house *house, const char *session, const struct msg_m
 	return h;
 }
 
+struct artifact_hold *
+artifact_hold_all(struct house *house, const char *session)
+{
+	struct artifacts     *a = house->artifacts;
+	struct shelf         *shelf = cache_shelf(a, session);
+	struct err            e;
+	struct artifact_hold *h = shelf == NULL || shelf->n == 0 ? NULL : hold_new(house, session, shelf->n, &e);
+	struct revision      *r;
+
+	if (h == NULL)
+		return NULL;
+	TAILQ_FOREACH (r, &a->by_use, next)
+		if (r->shelf == shelf && h->n_got < h->n) {
+			r->holds++;
+			h->got[h->n_got++] = r;
+		}
+	return h;
+}
+
 /* ---- box-artifact -------------------------------------------------------------------------------------- */
 
 static void

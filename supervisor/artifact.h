@@ -39,6 +39,9 @@ int artifact_hold(struct house *, const char *session, const struct msg_mount *,
 /* The same for a session that lives already: what is there is held, nothing is made, nothing fails. */
 struct artifact_hold *artifact_hold_again(struct house *, const char *session, const struct msg_mount *, size_t n);
 
+/* For a command of before our time, of which nobody knows what is mounted for it: all that its workspace has. */
+struct artifact_hold *artifact_hold_all(struct house *, const char *session);
+
 /* Also while fn is still to be called: then it never is.  NULL is no hold. */
 void artifact_release(struct artifact_hold **);
 

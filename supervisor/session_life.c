@@ -344,6 +344,18 @@ become_ready(struct session *s, const char *how)
 	session_touch(s);
 }
 
+/* A command that an earlier boxd started. */
+static void
+add_orphan(struct session *s, uint64_t exec)
+{
+	struct request *r = request_by_exec(&s->pending, exec) != NULL ? NULL : request_add_orphan(&s->pending, exec);
+
+	if (r == NULL)
+		return;
+	r->artifacts = artifact_hold_all(s->house, s->name);
+	s->house->running++;
+}
+
 static void
 on_worker_ready(struct session *s, struct msg *m)
 {
@@ -354,9 +366,7 @@ on_worker_ready(struct session *s, struct msg *m)
 		return;
 	ev_timer_stop(s->house->loop, &s->patience);
 	for (size_t i = 0; i < ready->execs.n; i++)
-		if (request_by_exec(&s->pending, ready->execs.v[i].exec) == NULL &&
-		    request_add_orphan(&s->pending, ready->execs.v[i].exec) != NULL)
-			s->house->running++;
+		add_orphan(s, ready->execs.v[i].exec);
 	s->init_pid = ready->init_pid;
 	session_forget_mounts(s);
 	s->init = msg_take_fd(m, ready->init);

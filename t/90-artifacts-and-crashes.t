@@ -2,7 +2,7 @@
 # box-artifact or boxd dies while a copy is made: who waits is told, nothing half made is seen, and the next one works.
 . t/lib/boxd.sh
 . t/lib/artifacts.sh
-boxd_config 'spare_sandboxes = 0'
+boxd_config 'spare_sandboxes = 0' 'artifacts.revisions = 2'
 boxd_start
 package a
 # so much that it can be stopped in the middle
@@ -59,4 +59,24 @@ is "$(copies | wc -l)" 1 "boxd dies: the half made copy is not there"
 ok "and is removed" eventually clean
 is "$(says ws-1 1 t "cat $(at "$digits")/SKILL.md" "$mounts")" '# Hi\n' "the next try works"
 is "$(says ws-1 1 s 'echo alive' "$(with_mounts "$(mount_of a "$(copies | sed "/$digits/d; s|.*/||")")")")" 'alive\n' "the session with an artifact lives"
+
+# only the command itself holds the copy; boxd dies, and another one shall not take it from under the command
+lb delete ws-1 1 "$(named s)" >/dev/null 2>&1
+lb delete ws-1 1 "$(named t)" >/dev/null 2>&1
+says ws-1 1 other "echo >begun; until [ -e go ]; do sleep .05; done; cat $(at "$digits")/SKILL.md >read" "$mounts" >/dev/null 2>&1 &
+client=$!
+begun() { [ "$(says ws-1 1 other 'ls begun')" = 'begun\n' ]; }
+ok "a command with an artifact" eventually begun
+vanish "$BOXD_PID"
+wait "$client"
+boxd_start
+package c; sealed c; mounts=$(with_mounts "$(mount_of c "$digits")")
+package d; echo d >"$D/src/d/d"; sealed d; more=$(with_mounts "$(mount_of d "$digits")")
+full() { lb exec ws-1 1 "$(spec "$1" 'true' "$2")" 2>&1; }
+like "$(full other "$mounts"; full other "$more")" 'cache limit reached' "boxd dies: there is no room for others while it runs"
+says ws-1 1 other 'touch go' >/dev/null
+read_it() { [ "$(says ws-1 1 other 'cat read')" = '# Hi\n' ]; }
+ok "it finds its artifact as it was" eventually read_it
+fits() { case $(full other "$more") in *'limit reached'*) false ;; esac; }
+ok "then there is room" eventually fits
 done_testing
