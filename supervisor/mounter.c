@@ -245,7 +245,7 @@ on_gone(void *arg, int status)
 {
 	struct mounter *m = arg;
 	struct ask     *a, *next;
-	struct err      why;
+	struct err      why, again;
 
 	child_close(&m->child);
 	if (m->house->stopping)
@@ -256,8 +256,9 @@ on_gone(void *arg, int status)
 
 		next = TAILQ_NEXT(a, next);
 		err_set(&why, E_UNSTARTED, "the process that makes mounts died; the command was not started");
-		if (s == NULL || a->again || session_mount_again(s, a->exec, &why) == -1)
-			answer(m, a, -1, &why);
+		again = why;
+		if (s == NULL || a->again || session_mount_again(s, a->exec, &again) == -1)
+			answer(m, a, -1, again.code == E_CRASH ? &why : &again); /* E_CRASH: the next died as well */
 		else
 			a->again = true;
 	}
