@@ -23,7 +23,7 @@ session_send_exec(struct session *s, struct request *r, struct err *e)
 	struct err ignored;
 
 	if (session_send_namespace(s, r, e) == -1)
-		return -1;
+		return e->code == E_CRASH ? 0 : -1;
 	if (r->held.bytes.len <= LIM_PACKET && packet_copy(&r->sent, &r->held, &ignored) == -1)
 		packet_clear(&r->sent);
 	if (link_send_packet(child_link(s->child), &r->held, e) == 0)
