@@ -8,8 +8,10 @@ pool_pid() { pgrep -P "$BOXD_PID" -x box-pool; }
 content() { (cd "$1" 2>/dev/null && cat a/b c 2>/dev/null | tr '\n' ' '); }
 loops() { losetup -a | grep -c "$D/"; }
 boxctl pool create "$D/first" --size 16M >/dev/null
-lost= again= crashed=0
-for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+lost= again= crashed=0 i=0
+# on a busy machine all that early may come too early
+while [ $i -lt 12 ] || { [ $crashed -eq 0 ] && [ $i -lt 60 ]; }; do
+	i=$((i + 1))
 	v=$D/v$i
 	mkdir -p "$v/a"
 	echo one >"$v/a/b"
@@ -23,7 +25,7 @@ for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
 	boxctl pool create "$v" --size 16M --take-in >/dev/null 2>"$D/err" || again="$again $i: $(cat "$D/err")"
 	mounted "$v" && [ "$(content "$v")" = "one two " ] || again="$again $i: not whole"
 done
-note "$crashed of 12 were cut off"
+note "$crashed of $i were cut off"
 ok "some were cut off" [ $crashed -gt 0 ]
 is "$lost" "" "no file was ever out of sight"
 is "$again" "" "and every volume came to be, with its files"

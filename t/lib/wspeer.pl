@@ -21,9 +21,11 @@ use IO::Socket::UNIX;
 use MIME::Base64;
 
 my ($place, $how) = @ARGV;
+alarm 300; # whoever should come may not
 $| = 1;
 my $listen = $place eq "tcp" ? IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1") :
-    IO::Socket::UNIX->new(Listen => 1, Local => $place);
+    IO::Socket::UNIX->new(Listen => 1, Local => "$place.new");
+rename "$place.new", $place; # there is a moment between bind and listen
 print "port " . $listen->sockport . "\n" if $place eq "tcp";
 my $c = $listen->accept or die "accept: $!";
 my $in = "";
