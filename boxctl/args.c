@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/walls.h"
 #include "text.h"
 #include "value.h"
-#include "walls.h"
 
 /* ---- what each option sets ---- */
 

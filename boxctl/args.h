@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
-#include "err.h"
-#include "msg.h"
+#include "base/err.h"
+#include "wire/msg.h"
 
 struct args {
 	/* every command */

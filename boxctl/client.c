@@ -11,7 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "fd.h"
+#include "base/fd.h"
 
 #define SYSTEM_SOCKET "/run/boxd/boxd.sock"
 

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 
 #include "interrupt.h"
-#include "mp.h"
-#include "msg.h"
+#include "wire/mp.h"
+#include "wire/msg.h"
 
 struct client {
 	int               fd; /* owned; non-blocking */

@@ -4,7 +4,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "fd.h"
+#include "base/fd.h"
 
 /* What nohup or a background shell has told us to ignore stays ignored. */
 static void

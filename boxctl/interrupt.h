@@ -5,7 +5,7 @@
 #ifndef BOXCTL_INTERRUPT_H
 #define BOXCTL_INTERRUPT_H
 
-#include "err.h"
+#include "base/err.h"
 
 struct interrupt {
 	int      fd;     /* owned; readable when one came */

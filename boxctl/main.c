@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/stdfds.h"
 #include "cmd.h"
-#include "stdfds.h"
 #include "text.h"
 
 enum { ANY = 1 << 20 };

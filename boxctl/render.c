@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "text.h"
-#include "utf8.h"
 
 /* ---- JSON ---- */
 

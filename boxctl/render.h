@@ -6,8 +6,8 @@
 
 #include <json.h>
 
-#include "msg.h"
 #include "table.h"
+#include "wire/msg.h"
 
 /* Owned by the caller. */
 struct json_object *render_json(enum msg_type, const void *body);

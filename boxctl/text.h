@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "buf.h"
+#include "base/buf.h"
 
 /* Append what a terminal may show, \xNN for the rest; the columns it takes. */
 size_t text_escape(struct buf *, const char *, size_t n);

@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-#include "err.h"
-#include "msg.h"
+#include "base/err.h"
+#include "wire/msg.h"
 
 int value_in_range(enum msg_type, const char *field, double, const char *text, struct err *);
 

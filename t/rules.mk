@@ -1,32 +1,48 @@
 # How tests and fuzz targets are built.  The top GNUmakefile includes this file.
 #
-#	TESTS            every test: C programs built from t/NN-*.c, and t/*.t as they are
-#	NN-name_EXTRA    objects a test needs beside proto, without suffix: supervisor/config
-#	NN-name_LIBS     libraries it needs beside T_LIBS
-# A test may keep these in a file of its own, t/NN-name.mk.
+#	TESTS    every test: C programs built from t/*/*.c, and t/*/*.t as they are; T=t/attack or T=t/house/stop.t: those
+#
+# A C test is linked with the helpers of t/lib/c and the archives of the programs whose headers it includes (t/lib/sh/links.pl),
+# and with whatever libraries these use.
 
-T_C      := $(sort $(wildcard t/[0-9][0-9]-*.c))
-T_NAMES  := $(patsubst t/%.c,%,$(T_C))
-T_BUILT  := $(patsubst %,$(O)/t/%.t,$(T_NAMES))
-T_COMMON := $(PROTO) $(WORDS) $(LOOP) $(NET) t/lib/tap t/lib/check t/lib/values t/lib/twist
-T_LIBS   := -lev $(mp_LIBS) -lsodium -lseccomp -lm
-TESTS    := $(T_BUILT) $(sort $(wildcard t/*.t))
+KINDS    := unit part wire house langbot attack fault
+T_C      := $(sort $(wildcard $(KINDS:%=t/%/*.c)))
+T_NAMES  := $(T_C:t/%.c=%)
+T_BUILT  := $(T_NAMES:%=$(O)/t/%.t)
+T_LIB    := $(wildcard t/lib/c/*.[ch])
+T_LIBS   := $(sort $(foreach p,$(DYNAMIC),$($(p)_LIBS))) $(call libs,libnftables)
+TESTS    := $(T_BUILT) $(sort $(wildcard $(KINDS:%=t/%/*.t))) t/nothing-is-left.t
+ifdef T
+TESTS    := $(filter $(O)/$(T:%.c=%)% $(T)%,$(TESTS))
+endif
 
-include t/lib/actions.mk
--include $(wildcard t/[0-9][0-9]-*.mk)
+-include $(O)/links.mk
+$(O)/links.mk: t/lib/sh/links.pl $(T_C) $(T_LIB) $(wildcard t/fuzz/*.c)
+	@mkdir -p $(@D)
+	@perl $< $(filter %.c,$(filter-out t/lib/%,$^)) >$@
 
-$(O)/obj/t/%.o: CPPFLAGS += -iquote t/lib -iquote .
+$(O)/obj/t/%.o: CPPFLAGS += -iquote t/lib/c -iquote . $(addprefix -iquote ,$(roots))
 
-# sort: a test may name an object that is common already
 define test_program
-$(O)/t/$(1).t: $$(patsubst %,$(O)/obj/%.o,$$(sort t/$(1) $$(T_COMMON) $$($(1)_EXTRA)))
+$(O)/t/$(1).t: $$(patsubst %,$(O)/obj/%.o,t/$(1) $$(t/$(1)_HELPERS)) $$(patsubst %,$(O)/obj/lib%.a,$$(t/$(1)_LINKS)) $(O)/obj/libproto.a
 	@mkdir -p $$(@D)
 	$$(say) LINK $$@
-	$$(Q)$$(CC) -pie $$(BASE) $$(OPT) $$(LDFLAGS) -o $$@ $$^ -Wl,--as-needed $$(T_LIBS) $$($(1)_LIBS)
+	$$(Q)$$(CC) -pie $$(BASE) $$(OPT) $$(LDFLAGS) -o $$@ $$^ -Wl,--as-needed $$(T_LIBS)
 endef
 $(foreach t,$(T_NAMES),$(eval $(call test_program,$(t))))
 
-tests: $(T_BUILT)
+# A gateway that answers for a supervisor, and all fields of all messages at their edges.
+$(O)/t/echo-gateway: $(O)/obj/workers/gateway/main.o $(O)/obj/t/lib/c/echogate.o $(O)/obj/proto/host/noleaks.o $(O)/obj/libbox-gateway.a $(O)/obj/libproto.a
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(CC) -pie $(BASE) $(OPT) $(HARDENLD) $(LDFLAGS) -o $@ $^ $(box-gateway_LIBS)
+
+$(O)/t/edges: $(patsubst %.c,$(O)/obj/%.o,$(wildcard t/lib/c/edge*.c) t/lib/c/fakews.c) $(O)/obj/libbox-gateway.a $(O)/obj/libproto.a
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(CC) -pie $(BASE) $(OPT) $(LDFLAGS) -Wl,--wrap=json_get -o $@ $^ -Wl,--as-needed $(T_LIBS)
+
+tests: $(T_BUILT) $(O)/t/echo-gateway $(O)/t/edges
 
 # ---- fuzzing: clang's libFuzzer, objects of its own ----------------------------
 
@@ -35,7 +51,6 @@ FUZZ_SEC ?= 20
 FUZZ_SAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 FUZZ_NAMES := $(patsubst t/fuzz/%.c,%,$(sort $(wildcard t/fuzz/fuzz_*.c)))
 FUZZ_BUILT := $(addprefix $(O)/fuzz/,$(FUZZ_NAMES))
-FUZZ_OBJ   := $(patsubst %,$(O)/fuzz/obj/%.o,$(PROTO) $(WORDS) $(NET))
 
 # Asked once, and only when a fuzz target is wanted: is there a clang that can link a fuzzer?
 fuzz_can = $(shell echo 'int LLVMFuzzerTestOneInput(const char *p, long n) { (void)p; (void)n; return 0; }' | \
@@ -44,17 +59,21 @@ fuzz_can = $(shell echo 'int LLVMFuzzerTestOneInput(const char *p, long n) { (vo
 $(O)/fuzz/obj/%.o: %.c GNUmakefile t/rules.mk
 	@mkdir -p $(@D)
 	$(say) CC $< "(fuzz)"
-	$(Q)$(FUZZ_CC) $(CPPFLAGS) -iquote t/lib $(PKG_CFLAGS) -std=gnu11 -O1 -g -Wno-unknown-warning-option -Wno-include-next-absolute-path $(FUZZ_SAN) -fsanitize=fuzzer-no-link -c -o $@ $<
+	$(Q)$(FUZZ_CC) $(CPPFLAGS) -iquote t/lib/c -iquote . $(PKG_CFLAGS) -std=gnu11 -O1 -g -Wno-unknown-warning-option -Wno-include-next-absolute-path $(FUZZ_SAN) -fsanitize=fuzzer-no-link -c -o $@ $<
+
+$(eval $(call archive,$(O)/fuzz/libproto.a,$(PROTO:%=$(O)/fuzz/obj/%.o)))
+$(foreach p,$(DYNAMIC),$(eval $(call archive,$(O)/fuzz/lib$(p).a,$($(p)_PARTS:%=$(O)/fuzz/obj/%.o))))
+$(O)/fuzz/obj/t/%.o: CPPFLAGS += $(addprefix -iquote ,$(roots))
 
 define fuzz_program
-$(O)/fuzz/$(1): $(O)/fuzz/obj/t/fuzz/$(1).o $$(FUZZ_OBJ) $$(patsubst %,$(O)/fuzz/obj/%.o,$$($(1)_EXTRA))
+$(O)/fuzz/$(1): $$(patsubst %,$(O)/fuzz/obj/%.o,t/fuzz/$(1) $$(t/fuzz/$(1)_HELPERS)) $$(patsubst %,$(O)/fuzz/lib%.a,$$(t/fuzz/$(1)_LINKS)) $(O)/fuzz/libproto.a
 	$$(say) LINK $$@
-	$$(Q)$$(FUZZ_CC) -g $$(FUZZ_SAN) -fsanitize=fuzzer -o $$@ $$^ $(mp_LIBS) -lm $$($(1)_LIBS)
+	$$(Q)$$(FUZZ_CC) -g $$(FUZZ_SAN) -fsanitize=fuzzer -o $$@ $$^ -Wl,--as-needed $$(T_LIBS)
 endef
 $(foreach f,$(FUZZ_NAMES),$(eval $(call fuzz_program,$(f))))
 
 # Writes one valid value of every message, so that the fuzzers start inside the grammar.
-$(O)/fuzz/seeds: $(patsubst %,$(O)/obj/%.o,t/fuzz/seeds t/lib/values t/lib/check $(PROTO))
+$(O)/fuzz/seeds: $(patsubst %,$(O)/obj/%.o,t/fuzz/seeds $(t/fuzz/seeds_HELPERS)) $(O)/obj/libproto.a
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(CC) -pie $(BASE) $(OPT) $(LDFLAGS) -o $@ $^ $(mp_LIBS) -lm

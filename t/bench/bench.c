@@ -23,9 +23,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../boxctl/client.h"
+#include "base/fd.h"
 #include "bench.h"
-#include "fd.h"
+#include "boxctl/client.h"
 #include "langbot.h"
 #include "net.h"
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <time.h>
 
-#include "msg.h"
+#include "wire/msg.h"
 
 enum { SERIES = 1000 };
 

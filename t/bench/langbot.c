@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../boxctl/ws_client.h"
-#include "bounds.h"
-#include "clock.h"
+#include "base/bounds.h"
+#include "base/clock.h"
+#include "boxctl/langbot/ws_client.h"
 
 #define CONTEXT \
 	"\"context\": {\"instance_uuid\": \"bench\", \"workspace_uuid\": \"bench\", \"placement_generation\": 1}"

@@ -2,7 +2,7 @@
 #ifndef BENCH_LANGBOT_H
 #define BENCH_LANGBOT_H
 
-#include "err.h"
+#include "base/err.h"
 
 struct langbot;
 

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "bench.h"
-#include "fd.h"
 #include "net.h"
 
 enum {

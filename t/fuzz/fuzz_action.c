@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../workers/gateway/actions.h"
-#include "../../workers/gateway/json.h"
+#include "base/log.h"
 #include "fakews.h"
-#include "log.h"
 #include "values.h"
+#include "workers/gateway/langbot/actions.h"
+#include "workers/gateway/langbot/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../workers/egress/dns_local.h"
-#include "../../workers/egress/dns_packet.h"
+#include "workers/egress/dns/dns_local.h"
+#include "workers/egress/dns/dns_packet.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "bpf.h"
-#include "../../supervisor/filter_bpf.h"
+#include "supervisor/config/filter_bpf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 

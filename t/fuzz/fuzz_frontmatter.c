@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../workers/store/front.h"
+#include "workers/store/skills/front.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 

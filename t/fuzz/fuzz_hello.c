@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../workers/egress/hello.h"
-#include "../../workers/egress/requests.h"
+#include "workers/egress/dns/requests.h"
+#include "workers/egress/flow/hello.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 

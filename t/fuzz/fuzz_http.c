@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../workers/gateway/http_route.h"
+#include "workers/gateway/http/http_route.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../workers/gateway/coerce.h"
-#include "../../workers/gateway/json.h"
-#include "../../workers/gateway/pytext.h"
-#include "utf8.h"
+#include "base/utf8.h"
+#include "workers/gateway/langbot/coerce.h"
+#include "workers/gateway/langbot/json.h"
+#include "workers/gateway/langbot/pytext.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../workers/artifact/manifest.h"
+#include "workers/artifact/manifest.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 

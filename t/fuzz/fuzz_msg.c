@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "memfd.h"
-#include "msg.h"
-#include "wire.h"
+#include "base/memfd.h"
+#include "wire/msg.h"
+#include "wire/wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 

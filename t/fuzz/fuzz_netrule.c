@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../supervisor/netrule.h"
+#include "supervisor/config/netrule.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../workers/egress/refusals.h"
+#include "workers/egress/rules/refusals.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 

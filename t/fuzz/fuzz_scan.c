@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mp.h"
+#include "wire/mp.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 

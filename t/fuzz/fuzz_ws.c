@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../workers/gateway/ws_impl.h"
-#include "utf8.h"
+#include "base/utf8.h"
+#include "workers/gateway/http/ws_impl.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 

@@ -2,7 +2,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "../../workers/store/zipdir.h"
+#include "workers/store/zip/zipdir.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "msg.h"
 #include "values.h"
+#include "wire/msg.h"
 
 static void
 write_seed(const char *dir, const char *name, const char *how, const struct packet *p)

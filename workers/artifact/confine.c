@@ -18,10 +18,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "bounds.h"
-#include "confining.h"
-#include "log.h"
-#include "ruleset.h"
+#include "base/bounds.h"
+#include "base/log.h"
+#include "host/confining.h"
+#include "host/ruleset.h"
 
 enum {
 	IN_SOURCE = LL_READ_FILE | LL_READ_DIR,

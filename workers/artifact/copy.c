@@ -15,8 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "fd.h"
-#include "log.h"
+#include "base/fd.h"
+#include "base/log.h"
 
 /* RESOLVE_BENEATH gives up with EAGAIN when directories are moved about under it. */
 enum { TRIES = 64, CHUNK = 256 * KIB };

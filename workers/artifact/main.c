@@ -18,14 +18,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../session/hostpath.h"
-#include "chan.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/rmtree.h"
 #include "confine.h"
 #include "copy.h"
-#include "fd.h"
-#include "log.h"
-#include "rmtree.h"
-#include "startup.h"
+#include "host/hostpath.h"
+#include "host/startup.h"
+#include "wire/chan.h"
 
 /* ---- the channel ------------------------------------------------------------------------------ */
 

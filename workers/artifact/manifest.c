@@ -12,8 +12,8 @@
 #include <string.h>
 #include <yajl/yajl_parse.h>
 
-#include "buf.h"
-#include "utf8.h"
+#include "base/buf.h"
+#include "base/utf8.h"
 
 #define ALGORITHM "sha256-tree-v1"
 

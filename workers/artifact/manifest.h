@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bounds.h"
-#include "err.h"
+#include "base/bounds.h"
+#include "base/err.h"
 
 enum { SHA256_DIGITS = 64 };
 

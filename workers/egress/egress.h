@@ -2,14 +2,14 @@
 #ifndef EGRESS_EGRESS_H
 #define EGRESS_EGRESS_H
 
-#include "dns.h"
-#include "hello.h"
-#include "link.h"
-#include "own.h"
-#include "route.h"
-#include "sets.h"
-#include "tracked.h"
-#include "turns.h"
+#include "dns/dns.h"
+#include "flow/hello.h"
+#include "flow/tracked.h"
+#include "flow/turns.h"
+#include "rules/own.h"
+#include "rules/route.h"
+#include "rules/sets.h"
+#include "wire/link.h"
 
 struct egress {
 	struct ev_loop  *loop;

@@ -14,11 +14,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/fd.h"
+#include "base/log.h"
 #include "confine.h"
-#include "fd.h"
-#include "log.h"
-#include "pump.h"
-#include "startup.h"
+#include "flow/pump.h"
+#include "host/startup.h"
 #include "tenants.h"
 
 /* Descriptors for questions about names: a part of all, and enough to hide from whoever forges answers. */

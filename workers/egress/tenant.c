@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fd.h"
-#include "refusals.h"
+#include "base/fd.h"
+#include "rules/refusals.h"
 #include "tenant_impl.h"
 
 enum {

@@ -18,8 +18,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "fd.h"
-#include "original.h"
+#include "base/fd.h"
+#include "flow/original.h"
 #include "tenant_impl.h"
 
 static const double AWAY_SEC = 0.1;

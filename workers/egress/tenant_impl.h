@@ -2,9 +2,9 @@
 #ifndef EGRESS_TENANT_IMPL_H
 #define EGRESS_TENANT_IMPL_H
 
-#include "denials.h"
-#include "flow.h"
-#include "reach.h"
+#include "flow/flow.h"
+#include "rules/denials.h"
+#include "rules/reach.h"
 #include "tenant.h"
 
 struct tenant {

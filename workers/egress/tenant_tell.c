@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
-#include "clock.h"
-#include "log.h"
+#include "base/clock.h"
+#include "base/log.h"
 #include "tenant_impl.h"
 
 static const double TELL_SEC = 0.25;

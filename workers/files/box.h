@@ -11,9 +11,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "bounds.h"
-#include "err.h"
-#include "newfile.h"
+#include "base/bounds.h"
+#include "base/err.h"
+#include "base/newfile.h"
 
 struct box {
 	const char *path; /* of the workspace, inside */

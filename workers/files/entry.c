@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fd.h"
-#include "utf8.h"
+#include "base/fd.h"
+#include "base/utf8.h"
 
 static enum file_kind
 kind_of(mode_t mode)

@@ -3,7 +3,7 @@
 #define FILES_ENTRY_H
 
 #include "box.h"
-#include "msg.h"
+#include "wire/msg.h"
 
 /* A file_info that owns its strings. */
 struct entry {

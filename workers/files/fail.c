@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#include "base/log.h"
 #include "box.h"
-#include "log.h"
 
 static int
 fail_full(struct err *e, int fs, const char *doing, const char *path)

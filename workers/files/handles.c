@@ -17,8 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "fd.h"
-#include "log.h"
+#include "base/fd.h"
+#include "base/log.h"
 
 struct handle {
 	uint64_t         id; /* 0: free */

@@ -6,7 +6,7 @@
 #define FILES_HANDLES_H
 
 #include "entry.h"
-#include "msg.h"
+#include "wire/msg.h"
 
 struct handles;
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fd.h"
+#include "base/fd.h"
 
 struct heap {
 	char  *names[LIM_FILES]; /* owned */

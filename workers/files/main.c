@@ -24,15 +24,15 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/fd.h"
+#include "base/stdfds.h"
 #include "box.h"
-#include "chan.h"
 #include "entry.h"
-#include "fd.h"
 #include "handles.h"
 #include "list.h"
 #include "measure.h"
 #include "remove.h"
-#include "stdfds.h"
+#include "wire/chan.h"
 
 enum { CHANNEL = 0, OLD_SEC = 3600 };
 

@@ -2,9 +2,9 @@
 
 #include <fcntl.h>
 
-#include "bounds.h"
-#include "fd.h"
-#include "usage.h"
+#include "base/bounds.h"
+#include "base/fd.h"
+#include "base/usage.h"
 
 /*
  * Each in its parent, so that a symlink in its place is seen as one.  The parent may be a symlink: /root leads to /home

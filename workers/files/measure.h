@@ -2,7 +2,7 @@
 #ifndef FILES_MEASURE_H
 #define FILES_MEASURE_H
 
-#include "msg.h"
+#include "wire/msg.h"
 
 enum { MEASURED = 3 }; /* /workspace, /root/.cache, /tmp */
 

@@ -11,9 +11,9 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/fd.h"
+#include "base/log.h"
 #include "box.h"
-#include "fd.h"
-#include "log.h"
 
 enum { DIR_FLAGS = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
 

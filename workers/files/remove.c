@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fd.h"
-#include "log.h"
-#include "rmtree.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/rmtree.h"
 
 static int
 remove_all(const struct box *b, int dir, const char *name, const char *path, struct err *e)

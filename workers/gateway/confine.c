@@ -1,9 +1,9 @@
-/* The walls around the gateway: those of proto/confining.c, no TCP by landlock, and clients to accept. */
+/* The walls around the gateway: those of proto/host/confining.c, no TCP by landlock, and clients to accept. */
 #include "confine.h"
 
 #include <seccomp.h>
 
-#include "ruleset.h"
+#include "host/ruleset.h"
 
 /* Nothing makes a socket. */
 static const int calls[] = {

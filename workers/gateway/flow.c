@@ -23,9 +23,9 @@
 #include <sys/queue.h>
 #include <sys/socket.h>
 
-#include "bounds.h"
-#include "fd.h"
-#include "log.h"
+#include "base/bounds.h"
+#include "base/fd.h"
+#include "base/log.h"
 #include "tls.h"
 
 enum {

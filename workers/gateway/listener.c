@@ -12,8 +12,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "fd.h"
-#include "log.h"
+#include "base/fd.h"
+#include "base/log.h"
 
 /* Accepted before other watchers get their turn: few, so that a flood does not push out clients whose requests are there. */
 enum { BURST = 8 };

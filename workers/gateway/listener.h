@@ -7,8 +7,8 @@
 
 #include <ev.h>
 
-#include "err.h"
-#include "netaddr.h"
+#include "base/err.h"
+#include "base/netaddr.h"
 
 struct listener;
 

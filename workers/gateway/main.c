@@ -21,14 +21,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/fd.h"
+#include "base/log.h"
 #include "confine.h"
-#include "fd.h"
-#include "http.h"
-#include "link.h"
+#include "host/startup.h"
+#include "http/http.h"
 #include "listener.h"
-#include "log.h"
-#include "rpc.h"
-#include "startup.h"
+#include "native/rpc.h"
+#include "wire/link.h"
 
 enum { SPARE_FDS = 64 };
 

@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "netaddr.h"
+#include "base/netaddr.h"
 
 enum { STRANGERS_KNOWN = 64 }; /* addresses remembered; more push out the one that was used least recently */
 

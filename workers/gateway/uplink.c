@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <sys/queue.h>
 
-#include "log.h"
+#include "base/log.h"
 
 enum {
 	LINK_HIGH = LIM_LINK_QUEUE / 4, /* packets waiting: stop reading clients */

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "link.h"
+#include "wire/link.h"
 
 struct uplink;
 struct caller; /* one client, as the supervisor knows it */

@@ -26,7 +26,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "limits.h"
+#include "rlimits.h"
 
 static const uint32_t KEPT_FOR_MARKS = 1U << CAP_SYS_ADMIN | 1U << CAP_SYS_PTRACE | 1U << CAP_KILL;
 static const uint32_t KEPT_FOR_MOUNTS = 1U << CAP_SYS_ADMIN | 1U << CAP_SYS_CHROOT;

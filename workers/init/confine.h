@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "err.h"
+#include "base/err.h"
 
 /*
  * No core, no privilege by exec, signals blocked with their default actions,

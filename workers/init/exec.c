@@ -23,8 +23,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "clock.h"
-#include "fd.h"
+#include "base/clock.h"
+#include "base/fd.h"
 
 #define MS_NS 1000000LL
 #define KILL_TICK_NS (5 * MS_NS)

@@ -8,10 +8,10 @@
 #include <sys/queue.h>
 
 #include "feed.h"
-#include "msg.h"
 #include "pump.h"
 #include "spawn.h"
 #include "tree.h"
+#include "wire/msg.h"
 
 enum exec_state {
 	EXEC_RUNNING,

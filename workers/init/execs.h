@@ -5,8 +5,8 @@
 #define INIT_EXECS_H
 
 #include "loop.h"
-#include "msg.h"
 #include "spawn.h"
+#include "wire/msg.h"
 
 struct execs;
 

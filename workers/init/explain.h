@@ -2,7 +2,7 @@
 #ifndef INIT_EXPLAIN_H
 #define INIT_EXPLAIN_H
 
-#include "err.h"
+#include "base/err.h"
 #include "spawn.h"
 
 /* errno is what execve said.  True: there is no program of that name. */

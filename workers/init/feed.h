@@ -6,7 +6,7 @@
 #define INIT_FEED_H
 
 #include "loop.h"
-#include "msg.h"
+#include "wire/msg.h"
 
 struct feed {
 	struct source source; /* our end of the pipe; fd is -1 once it is closed */

@@ -32,8 +32,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bounds.h"
-#include "fd.h"
+#include "base/bounds.h"
+#include "base/fd.h"
 
 #define MS_NS 1000000LL
 

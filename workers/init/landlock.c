@@ -26,8 +26,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "fd.h"
-#include "ruleset.h"
+#include "base/fd.h"
+#include "host/ruleset.h"
 
 enum {
 	ON_FILES = LL_WRITE_FILE | LL_TRUNCATE |

@@ -2,7 +2,7 @@
 #ifndef INIT_LANDLOCK_H
 #define INIT_LANDLOCK_H
 
-#include "err.h"
+#include "base/err.h"
 
 /*
  * Restrict this process and all that come from it, as far as this kernel can.  Before

@@ -5,7 +5,7 @@
 #include <sys/epoll.h>
 #include <time.h>
 
-#include "fd.h"
+#include "base/fd.h"
 
 enum { BATCH = 64 };
 

@@ -33,16 +33,16 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 
-#include "chan.h"
+#include "base/fd.h"
+#include "base/stdfds.h"
 #include "confine.h"
 #include "execs.h"
-#include "fd.h"
 #include "guard.h"
 #include "landlock.h"
-#include "limits.h"
+#include "rlimits.h"
 #include "master.h"
 #include "netlinks.h"
-#include "stdfds.h"
+#include "wire/chan.h"
 
 enum { FD_LISTENER = 3, FD_MASTER = 4, FD_FILTER = 5, BACKLOG = 8 };
 

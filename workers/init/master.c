@@ -19,8 +19,8 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#include "chan.h"
-#include "fd.h"
+#include "base/fd.h"
+#include "wire/chan.h"
 
 #define RETRY_NS 100000000LL /* when there was no memory for a message */
 

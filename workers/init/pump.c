@@ -25,8 +25,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "fd.h"
-#include "bounds.h"
+#include "base/bounds.h"
+#include "base/fd.h"
 
 #define CHUNK LIM_BLOB_INLINE /* a larger payload would cost a memfd per message */
 #define FIRST_READ 4096       /* most commands say less than this */

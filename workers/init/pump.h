@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "buf.h"
+#include "base/buf.h"
 #include "loop.h"
 
 enum pump_mode {

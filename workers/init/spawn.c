@@ -37,8 +37,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "base/fd.h"
 #include "explain.h"
-#include "fd.h"
 #include "workdir.h"
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

@@ -7,8 +7,8 @@
 #include <linux/filter.h>
 #include <sys/types.h>
 
-#include "limits.h"
-#include "msg.h"
+#include "rlimits.h"
+#include "wire/msg.h"
 
 /* What all commands have in common; made once. */
 struct spawner {

@@ -39,7 +39,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "fd.h"
+#include "base/fd.h"
 #include "loop.h"
 
 enum {

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "err.h"
+#include "base/err.h"
 
 struct tree {
 	int      cgroup; /* owned; its v2 directory, or -1 */

@@ -11,8 +11,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "bounds.h"
-#include "fd.h"
+#include "base/bounds.h"
+#include "base/fd.h"
 
 enum { STEP = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
 

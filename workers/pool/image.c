@@ -10,9 +10,9 @@
 #include <sys/statfs.h>
 #include <sys/sysmacros.h>
 
-#include "bounds.h"
-#include "fd.h"
-#include "loopfs.h"
+#include "base/bounds.h"
+#include "base/fd.h"
+#include "host/loopfs.h"
 
 enum {
 	LOOP_MAJOR = 7,

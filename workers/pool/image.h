@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-#include "err.h"
-#include "newfile.h"
+#include "base/err.h"
+#include "base/newfile.h"
 
 /*
  * A new file in the pool directory with an empty file system, not under its name yet.  All of its space is taken now:

@@ -11,12 +11,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "fd.h"
-#include "link.h"
-#include "log.h"
-#include "startup.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "host/startup.h"
 #include "trial.h"
 #include "volume.h"
+#include "wire/link.h"
 
 struct pool {
 	struct ev_loop *loop;

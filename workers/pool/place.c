@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "fd.h"
-#include "path.h"
+#include "base/fd.h"
+#include "base/path.h"
 
 enum { STEP = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
 

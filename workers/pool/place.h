@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-#include "bounds.h"
-#include "err.h"
+#include "base/bounds.h"
+#include "base/err.h"
 
 struct place {
 	char path[LIM_PATH + 1]; /* normal */

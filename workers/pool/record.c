@@ -8,10 +8,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "fd.h"
-#include "log.h"
-#include "msg.h"
-#include "newfile.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/newfile.h"
+#include "wire/msg.h"
 
 #define SUFFIX ".volume"
 

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bounds.h"
-#include "err.h"
+#include "base/bounds.h"
+#include "base/err.h"
 
 enum { RECORD_ID = 32 }; /* hexadecimal digits: a hash of the path */
 

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fd.h"
+#include "base/fd.h"
 #include "image.h"
 #include "place.h"
 #include "volume.h"

@@ -2,8 +2,8 @@
 #ifndef POOL_TRIAL_H
 #define POOL_TRIAL_H
 
-#include "msg.h"
 #include "record.h"
+#include "wire/msg.h"
 
 int trial_begin(const char *pool_path, const struct msg_pool_trial *, struct err *);
 

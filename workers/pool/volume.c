@@ -16,11 +16,11 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
-#include "fd.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/sys.h"
+#include "host/loopfs.h"
 #include "image.h"
-#include "log.h"
-#include "loopfs.h"
-#include "sys.h"
 
 #define ASIDE ".before-volume-"
 

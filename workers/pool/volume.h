@@ -2,9 +2,9 @@
 #ifndef POOL_VOLUME_H
 #define POOL_VOLUME_H
 
-#include "msg.h"
 #include "place.h"
 #include "record.h"
+#include "wire/msg.h"
 
 /* Make it, or find it as it is, and mount it; *r tells which. */
 int volume_create(const char *pool_path, const struct msg_pool_create *, struct record *r, struct err *);

@@ -11,13 +11,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "fd.h"
-#include "layers.h"
-#include "log.h"
-#include "nft.h"
-#include "statefile.h"
-#include "sys.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/sys.h"
+#include "host/nft.h"
+#include "host/statefile.h"
+#include "sandbox/layers.h"
 #include "worker.h"
 
 /* ---- init's end ------------------------------------------------------------ */

@@ -1,6 +1,6 @@
 /*
  * A worker whose sandbox stands talks to init, which a command may have taken over.  So it gives up all that it does not
- * need, from the outside in, as proto/confining.c does for the gateway:
+ * need, from the outside in, as proto/host/confining.c does for the gateway:
  *
  *	bounding set	needs CAP_SETPCAP
  *	chroot		an empty directory; needs CAP_SYS_CHROOT
@@ -9,7 +9,7 @@
  *	parent		the supervisor's death is ours; a change of uid would undo this
  *	rlimits		no core file, no process
  *	landlock	no file but those below the session's cgroups; no TCP
- *	seccomp		what supervisor/workercalls.c names
+ *	seccomp		what supervisor/core/workercalls.c names
  *
  * What takes more is done by others: the supervisor writes the state file and removes the last directories; a worker
  * with all rights is started to reopen a network, and to sweep what is left.
@@ -20,10 +20,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "confining.h"
-#include "fd.h"
-#include "log.h"
-#include "ruleset.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "host/confining.h"
+#include "host/ruleset.h"
 #include "worker.h"
 
 static int

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fd.h"
-#include "log.h"
-#include "memfd.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/memfd.h"
 #include "worker.h"
 
 struct exec {

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fd.h"
-#include "log.h"
+#include "base/fd.h"
+#include "base/log.h"
 #include "worker.h"
 
 /* Ids of init's requests that are about box-files: far above the supervisor's, which come from its clock. */

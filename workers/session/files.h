@@ -13,7 +13,7 @@
 #include <ev.h>
 #include <sys/queue.h>
 
-#include "link.h"
+#include "wire/link.h"
 
 struct worker;
 struct file_call;

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "log.h"
-#include "startup.h"
+#include "base/log.h"
+#include "host/startup.h"
 #include "worker.h"
 
 int

@@ -15,13 +15,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fd.h"
-#include "hostview.h"
-#include "log.h"
-#include "mounts.h"
-#include "sandbox.h"
-#include "shadow.h"
-#include "sys.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/sys.h"
+#include "host/hostview.h"
+#include "sandbox/mounts.h"
+#include "sandbox/sandbox.h"
+#include "sandbox/shadow.h"
 
 enum { SUPERVISOR_FD = 3, BOXD_GONE = 3, AHEAD = 2 };
 

@@ -6,7 +6,7 @@
  * are what a namespace has that boxd kept, that one will do, and the child waits for the next command.  Else it enters the
  * user and mount namespaces of the sandbox, makes a copy of the latter, mounts there, and ends.  The descriptor of that namespace goes to
  * boxd, the worker and init, whose newborn enters it.  It lasts as long as a process is in it,
- * and what cannot be changed from inside is kept a while for the next command (supervisor/mountsets.h).
+ * and what cannot be changed from inside is kept a while for the next command (supervisor/children/mountsets.h).
  */
 #ifndef SESSION_MOUNTER_H
 #define SESSION_MOUNTER_H

@@ -13,7 +13,7 @@
  */
 #include <fcntl.h>
 
-#include "log.h"
+#include "base/log.h"
 #include "worker.h"
 
 static const double LOOK_SEC = 0.002; /* most stop within a tenth of that */

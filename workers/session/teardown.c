@@ -6,9 +6,9 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "log.h"
-#include "statefile.h"
-#include "sys.h"
+#include "base/log.h"
+#include "base/sys.h"
+#include "host/statefile.h"
 #include "worker.h"
 
 enum { RETRY_MS = 2 };

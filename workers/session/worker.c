@@ -4,9 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "fd.h"
-#include "log.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/log.h"
 #include "mounter.h"
 
 enum { SUPERVISOR_FD = 3 };

@@ -15,14 +15,14 @@
 #include <ev.h>
 #include <sys/queue.h>
 
-#include "cgroup.h"
-#include "disk.h"
+#include "disk/disk.h"
+#include "disk/watch.h"
 #include "files.h"
-#include "kept.h"
-#include "link.h"
-#include "mounts.h"
-#include "sandbox.h"
-#include "watch.h"
+#include "sandbox/cgroup.h"
+#include "sandbox/mounts.h"
+#include "sandbox/sandbox.h"
+#include "wire/kept.h"
+#include "wire/link.h"
 
 enum worker_state { WAITING, BUILDING, ATTACHING, READY, BROKEN, CLOSING, CLOSED, WORKER_STATES };
 

@@ -23,10 +23,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "confining.h"
-#include "log.h"
-#include "places.h"
-#include "ruleset.h"
+#include "base/log.h"
+#include "fs/places.h"
+#include "host/confining.h"
+#include "host/ruleset.h"
 
 enum {
 	IN_SKILLS = LL_READ_FILE | LL_READ_DIR | LL_WRITE_FILE | LL_TRUNCATE | LL_REMOVE_FILE | LL_REMOVE_DIR |

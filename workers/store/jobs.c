@@ -11,12 +11,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fd.h"
+#include "base/log.h"
 #include "confine.h"
-#include "fd.h"
-#include "log.h"
-#include "probe.h"
+#include "fs/probe.h"
 #include "serve.h"
-#include "staging.h"
+#include "zip/staging.h"
 
 struct job {
 	TAILQ_ENTRY(job) next;

@@ -7,8 +7,8 @@
 
 #include <ev.h>
 
-#include "link.h"
 #include "store.h"
+#include "wire/link.h"
 
 struct jobs;
 

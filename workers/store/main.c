@@ -13,12 +13,12 @@
 #include <sodium.h>
 #include <sys/stat.h>
 
+#include "base/log.h"
 #include "confine.h"
+#include "fs/places.h"
+#include "host/startup.h"
 #include "jobs.h"
-#include "link.h"
-#include "log.h"
-#include "places.h"
-#include "startup.h"
+#include "wire/link.h"
 
 struct house {
 	struct ev_loop *loop;

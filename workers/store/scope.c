@@ -2,11 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "fd.h"
-#include "path.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "fs/tree.h"
+#include "skills/text.h"
 #include "store.h"
-#include "text.h"
-#include "tree.h"
 
 int
 scope_open(struct scope *s, const struct store *st, const char *ns, struct err *e)

@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "files.h"
-#include "probe.h"
-#include "skills.h"
+#include "fs/files.h"
+#include "fs/probe.h"
+#include "fs/workspace.h"
+#include "skills/skills.h"
 #include "sources.h"
-#include "upload.h"
-#include "workspace.h"
+#include "zip/upload.h"
 
 /* ---- answers ----------------------------------------------------------------------------- */
 

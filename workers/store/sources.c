@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fd.h"
+#include "base/fd.h"
 
 /* Empty when it is not there, or is something else. */
 static void

@@ -2,7 +2,7 @@
 #ifndef STORE_SOURCES_H
 #define STORE_SOURCES_H
 
-#include "msg.h"
+#include "wire/msg.h"
 
 struct sources {
 	struct msg_store_source *v;  /* owned; one for each mount that was asked for */

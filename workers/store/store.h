@@ -8,9 +8,9 @@
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
 
-#include "bounds.h"
-#include "err.h"
-#include "msg.h"
+#include "base/bounds.h"
+#include "base/err.h"
+#include "wire/msg.h"
 
 struct store {
 	int                    skills;    /* owned; the skills root */

@@ -1,0 +1,37 @@
+/* The codec knows how to walk every struct, so a copy is one encoded and decoded again. */
+#include "wire/kept.h"
+
+#include <string.h>
+
+int
+kept_set(struct kept *k, enum msg_type t, void *body, struct err *e)
+{
+	struct packet p = { 0 };
+	struct kept   fresh = { 0 };
+
+	if (msg_encode_reply(&p, t, 0, 0, body, e) == -1) {
+		packet_clear(&p);
+		return -1;
+	}
+	fresh.bytes = p.bytes;
+	p.bytes = (struct buf){ 0 };
+	int r = msg_decode(&fresh.msg, fresh.bytes.data, fresh.bytes.len, p.fds, p.nfds, FROM_WORKER, e);
+	if (r == 0)
+		r = msg_expect(&fresh.msg, t, e);
+	if (r == -1) {
+		kept_clear(&fresh);
+		return -1;
+	}
+	kept_clear(k);
+	*k = fresh;
+	memcpy(body, k->msg.body, msg_def(t)->size);
+	return 0;
+}
+
+void
+kept_clear(struct kept *k)
+{
+	msg_clear(&k->msg);
+	buf_clear(&k->bytes);
+	*k = (struct kept){ 0 };
+}

@@ -1,0 +1,19 @@
+/*
+ * A struct of messages.def that owns its strings and lists, for whoever needs it longer than
+ * the message it came in.
+ */
+#ifndef PROTO_KEPT_H
+#define PROTO_KEPT_H
+
+#include "wire/msg.h"
+
+struct kept {
+	struct buf bytes; /* owned */
+	struct msg msg;   /* owned */
+};
+
+/* Copy a struct msg_<type>; *body becomes the copy.  What was kept before goes, but only on success. */
+int  kept_set(struct kept *, enum msg_type, void *body, struct err *);
+void kept_clear(struct kept *);
+
+#endif

@@ -1,0 +1,433 @@
+#include "agent/agent_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/agent_result.h"
+#include "children/gateway.h"
+#include "core/errorring.h"
+#include "core/registry.h"
+#include "core/share.h"
+
+/* ---- the end of a call ---- */
+
+static void
+forget(struct agent_call *c)
+{
+	LIST_REMOVE(c, next);
+	kept_clear(&c->kept);
+	kept_clear(&c->result_kept);
+	free(c);
+}
+
+static void
+note(struct house *h, const struct msg_agent_exec *x, const struct err *e)
+{
+	const struct errorring_who who = { x->instance, x->workspace, x->query_id };
+
+	errorring_add(h->errors, &who, e);
+}
+
+static void
+fail(struct agent_call *c, const struct err *e)
+{
+	struct house *h = c->agent->house;
+
+	note(h, &c->body, e);
+	gateway_fail(h->gateway, c->conn, c->id, e);
+	forget(c);
+}
+
+static void
+reply(struct agent_call *c, const struct msg_agent_result *r)
+{
+	gateway_reply(c->agent->house->gateway, MSG_AGENT_RESULT, c->conn, c->id, r);
+	forget(c);
+}
+
+/* The session is gone, or was already. */
+static void
+settle(struct agent_call *c)
+{
+	if (c->why.code != E_NONE)
+		fail(c, &c->why);
+	else
+		reply(c, &c->result);
+}
+
+/* ---- texts ---- */
+
+/* In place; both are in the text at most once. */
+static void
+replace(struct err *e, const char *what, const char *by)
+{
+	char       *at = *what != '\0' ? strstr(e->text, what) : NULL;
+	struct err  old = *e;
+	const char *rest;
+
+	if (at == NULL)
+		return;
+	rest = old.text + (at - e->text) + strlen(what);
+	snprintf(at, sizeof(e->text) - (size_t)(at - e->text), "%s%s", by, rest);
+}
+
+/*
+ * A session speaks of itself by its full name, and of a command that was stopped while it wrote too much; LangBot's
+ * check knows the agent's id, and looks before and after.
+ */
+static struct err
+in_langbots_words(const struct agent_call *c, const struct err *e)
+{
+	struct err mine = *e;
+	char       text[LIM_NAME + 32], id[LIM_NAME + 32];
+
+	snprintf(text, sizeof(text), "session %s failed: ", c->plan.session);
+	if (strncmp(mine.text, text, strlen(text)) == 0)
+		replace(&mine, text, "");
+	if (mine.code != E_QUOTA)
+		return mine;
+	replace(&mine, " during execution: ", " after execution: ");
+	snprintf(text, sizeof(text), "session_id=%s", c->plan.session);
+	snprintf(id, sizeof(id), "session_id=%s", c->plan.session_id);
+	replace(&mine, text, id);
+	return mine;
+}
+
+/* ---- steps ---- */
+
+static struct agent_call *
+find_step(struct agent *a, uint64_t step)
+{
+	struct agent_call *c;
+
+	LIST_FOREACH (c, &a->calls, next)
+		if (c->step == step)
+			return c;
+	return NULL;
+}
+
+static ask_fn on_deleted;
+
+/* The answer may be there before ask returns, and the call over or further: then no step of that number is left. */
+static void
+step(struct agent_call *c, enum msg_type t, const void *body, ask_fn *fn)
+{
+	struct agent *a = c->agent;
+	uint64_t      me = ++a->steps;
+	struct err    e = { 0 };
+
+	c->step = me;
+	c->asked = 0;
+	c->running = t == MSG_EXEC;
+	uint64_t id = ask(a->house, t, body, fn, c, &e);
+	if (id == 0 && fn == on_deleted) {
+		settle(c);
+		return;
+	}
+	if (id == 0) {
+		e = in_langbots_words(c, &e);
+		fail(c, &e);
+		return;
+	}
+	c = find_step(a, me);
+	if (c != NULL)
+		c->asked = id;
+}
+
+static void
+on_deleted(void *arg, const struct msg *m)
+{
+	(void)m;
+	settle(arg);
+}
+
+static void
+end_session_first(struct agent_call *c)
+{
+	struct msg_delete ask = { .session = c->plan.session };
+
+	step(c, MSG_DELETE, &ask, on_deleted);
+}
+
+/* What it left is too much: the session goes, its result is not told, the files stay. */
+static void
+withhold(struct agent_call *c, const char *text)
+{
+	struct err e;
+
+	err_set(&e, E_QUOTA, "%s", text);
+	c->why = in_langbots_words(c, &e);
+	end_session_first(c);
+}
+
+/* LangBot takes a timeout for the end of the session, but servers that run in it are not to blame. */
+static bool
+ends_session(const struct agent_call *c, const struct msg_exec_result *x)
+{
+	const struct session *s = registry_find(c->agent->house->registry, c->plan.session);
+
+	return x->cause == CAUSE_TIMEOUT && s != NULL && session_info(s).processes == 0;
+}
+
+static void
+finish(struct agent_call *c, const struct msg_exec_result *x)
+{
+	struct agent_output o = { 0 };
+	struct err          e;
+
+	if (agent_result(&c->result, &o, &c->plan, x, c->body.limit, &e) == -1 ||
+	    kept_set(&c->result_kept, MSG_AGENT_RESULT, &c->result, &e) == -1)
+		fail(c, &e);
+	else if (ends_session(c, x))
+		end_session_first(c);
+	else
+		reply(c, &c->result);
+	agent_output_clear(&o);
+}
+
+/* A timeout, too, may have left too much. */
+static bool
+is_over_quota(const struct msg_exec_result *x)
+{
+	return x->cause == CAUSE_DISK || (x->cause == CAUSE_TIMEOUT && *x->error != '\0');
+}
+
+static void
+on_executed(void *arg, const struct msg *m)
+{
+	struct agent_call            *c = arg;
+	const struct msg_exec_result *x = m->body;
+
+	if (m->failed) {
+		struct err e = in_langbots_words(c, &m->error);
+
+		fail(c, &e);
+	} else if (is_over_quota(x)) {
+		withhold(c, x->error);
+	} else {
+		finish(c, x);
+	}
+}
+
+static void
+execute(struct agent_call *c)
+{
+	struct msg_exec ask;
+
+	msg_defaults(MSG_EXEC, &ask);
+	ask.session = c->plan.session;
+	ask.command = c->body.command;
+	ask.env = c->body.env;
+	ask.workdir = c->plan.workdir;
+	ask.timeout_ms = c->plan.timeout_sec * 1000;
+	ask.keep_bytes = MIB;
+	step(c, MSG_EXEC, &ask, on_executed);
+}
+
+static void
+on_created(void *arg, const struct msg *m)
+{
+	struct agent_call *c = arg;
+	struct err         e;
+
+	if (m->failed) {
+		e = in_langbots_words(c, &m->error);
+		fail(c, &e);
+	} else if (c->cancelled) {
+		err_set(&e, E_STATE, "cancelled before it was started");
+		fail(c, &e);
+	} else {
+		execute(c);
+	}
+}
+
+static void
+create(struct agent_call *c)
+{
+	struct msg_create ask = { .session = c->plan.session, .spec = c->plan.spec };
+
+	step(c, MSG_CREATE, &ask, on_created);
+}
+
+static void
+on_gone(void *arg, const struct msg *m)
+{
+	(void)m;
+	create(arg);
+}
+
+/* One of that name that is on its way out, after a timeout or for its quota, is waited for and made anew. */
+static void
+begin(struct agent_call *c)
+{
+	const struct session *s = registry_find(c->agent->house->registry, c->plan.session);
+	struct msg_delete     wait = { .session = c->plan.session };
+
+	if (s != NULL && session_info(s).state == STATE_CLOSING)
+		step(c, MSG_DELETE, &wait, on_gone);
+	else
+		create(c);
+}
+
+/* ---- what clients ask ---- */
+
+static struct agent_call *
+call_open(struct agent *a, const struct msg *m, struct err *e)
+{
+	struct agent_call *c = calloc(1, sizeof(*c));
+
+	if (c == NULL) {
+		err_set(e, E_SYS, "no memory for a command");
+		return NULL;
+	}
+	c->agent = a;
+	c->conn = m->conn;
+	c->id = m->id;
+	c->body = *(const struct msg_agent_exec *)m->body;
+	LIST_INSERT_HEAD(&a->calls, c, next);
+	if (kept_set(&c->kept, MSG_AGENT_EXEC, &c->body, e) == -1 ||
+	    agent_plan(&c->plan, &a->rules, &c->body, e) == -1) {
+		forget(c);
+		return NULL;
+	}
+	return c;
+}
+
+/* A host's workspaces share its connection, and what that may have in flight. */
+static int
+check_share(const struct agent *a, const struct msg *m, struct err *e)
+{
+	const struct msg_agent_exec *x = m->body;
+	const struct agent_call     *c;
+	uint64_t                     have = 0;
+
+	if (*x->workspace == '\0')
+		return 0;
+	LIST_FOREACH (c, &a->calls, next)
+		have += c->conn == m->conn && strcmp(c->body.workspace, x->workspace) == 0 &&
+			strcmp(c->body.instance, x->instance) == 0;
+	return share_check(
+	    a->house->config, have, LIM_CONN_INFLIGHT, E_BUSY, "Workspace is busy: too many concurrent commands", e);
+}
+
+int
+agent_exec(struct house *h, const struct msg *m, struct err *e)
+{
+	struct agent_call *c = NULL;
+
+	if (!h->config->agent_enabled)
+		err_set(e, E_BACKEND, "Box runtime is disabled in config (agent.enabled = no)");
+	else if (check_share(h->agent, m, e) == 0)
+		c = call_open(h->agent, m, e);
+	if (c == NULL) {
+		note(h, m->body, e);
+		return -1;
+	}
+	begin(c);
+	return 0;
+}
+
+static void
+ignore(void *arg, const struct msg *m)
+{
+	(void)arg;
+	(void)m;
+}
+
+bool
+agent_cancel(struct agent *a, const struct msg *m)
+{
+	uint64_t           call = ((const struct msg_cancel *)m->body)->call;
+	struct agent_call *c;
+	struct err         e;
+
+	LIST_FOREACH (c, &a->calls, next)
+		if (c->conn == m->conn && c->id == call)
+			break;
+	if (c == NULL)
+		return false;
+	c->cancelled = true;
+	if (c->running && c->asked != 0)
+		ask(a->house, MSG_CANCEL, &(struct msg_cancel){ .call = c->asked }, ignore, NULL, &e);
+	gateway_reply(a->house->gateway, MSG_DONE, m->conn, m->id, &(struct msg_done){});
+	return true;
+}
+
+void
+agent_conn_gone(struct agent *a, uint64_t conn)
+{
+	struct agent_call *c = a != NULL ? LIST_FIRST(&a->calls) : NULL, *next;
+
+	for (; c != NULL; c = next) {
+		next = LIST_NEXT(c, next);
+		if (conn != 0 && c->conn != conn)
+			continue;
+		ask_drop(a->house, c->asked);
+		forget(c);
+	}
+}
+
+/* ---- open and close ---- */
+
+/* Without symlinks, as of now: who turns one later moves no root. */
+static int
+add_root(struct strs *roots, const char *path, struct err *e)
+{
+	const char **v = realloc(roots->v, (roots->n + 2) * sizeof(*v));
+	char        *real = realpath(path, NULL);
+
+	if (v != NULL)
+		roots->v = v;
+	if (real == NULL)
+		real = strdup(path);
+	if (v == NULL || real == NULL) {
+		free(real);
+		return err_set(e, E_SYS, "no memory");
+	}
+	v[roots->n++] = real;
+	v[roots->n] = NULL;
+	return 0;
+}
+
+struct agent *
+agent_open(struct house *h, struct err *e)
+{
+	struct agent *a = calloc(1, sizeof(*a));
+	const char   *list = h->config->agent_mount_roots;
+	char          path[LIM_PATH + 1];
+
+	if (a == NULL) {
+		err_set(e, E_SYS, "no memory");
+		return NULL;
+	}
+	a->house = h;
+	a->rules.config = h->config;
+	LIST_INIT(&a->calls);
+	while (config_next_path(&list, path)) {
+		int r = a->rules.roots.n < LIM_MOUNTS
+			    ? add_root(&a->rules.roots, path, e)
+			    : err_set(e, E_INVALID, "agent.mount_roots: more than %d paths", LIM_MOUNTS);
+
+		if (r == -1) {
+			agent_close(&a);
+			return NULL;
+		}
+	}
+	return a;
+}
+
+void
+agent_close(struct agent **ap)
+{
+	struct agent *a = *ap;
+
+	if (a == NULL)
+		return;
+	*ap = NULL;
+	while (!LIST_EMPTY(&a->calls))
+		forget(LIST_FIRST(&a->calls));
+	for (size_t i = 0; i < a->rules.roots.n; i++)
+		free((char *)a->rules.roots.v[i]);
+	free(a->rules.roots.v);
+	free(a);
+}

@@ -1,0 +1,28 @@
+/*
+ * Agents without LangBot: what its service layer does around a command is done here, with requests of our own to
+ * the session.
+ *
+ *	plan -> CREATE -> EXEC -> the result, made short
+ *	                       `-> too much in the workspace: DELETE -> a refusal
+ */
+#ifndef SUPERVISOR_AGENT_H
+#define SUPERVISOR_AGENT_H
+
+#include "core/ask.h"
+
+struct agent *agent_open(struct house *, struct err *);
+void          agent_close(struct agent **);
+
+/* Their requests, by their names. */
+int agent_exec(struct house *, const struct msg *, struct err *);
+int agent_profiles(struct house *, const struct msg *, struct err *);
+int agent_errors(struct house *, const struct msg *, struct err *);
+int agent_status(struct house *, const struct msg *, struct err *);
+
+/* A CANCEL that names an agent_exec of its connection: true, and it is answered. */
+bool agent_cancel(struct agent *, const struct msg *);
+
+/* A connection is gone (0: all of them): its commands are cancelled. */
+void agent_conn_gone(struct agent *, uint64_t conn);
+
+#endif

@@ -1,0 +1,38 @@
+/* The inside of the agents' actor, for its own files. */
+#ifndef SUPERVISOR_AGENT_IMPL_H
+#define SUPERVISOR_AGENT_IMPL_H
+
+#include <sys/queue.h>
+
+#include "agent/agent.h"
+#include "agent/agent_plan.h"
+#include "wire/kept.h"
+
+/* One agent_exec on its way. */
+struct agent_call {
+	LIST_ENTRY(agent_call) next;
+	struct agent         *agent;
+	uint64_t              conn, id; /* who is answered */
+	struct msg_agent_exec body;     /* borrows from the next */
+	struct kept           kept;
+	struct agent_plan     plan;    /* borrows from the body */
+	uint64_t              step;    /* which of all steps of all calls it is at */
+	uint64_t              asked;   /* what it waits for */
+	bool                  running; /* and that is the command */
+	bool                  cancelled;
+	/* told when the session is gone: a result, unless it has failed */
+	struct msg_agent_result result; /* borrows from the next */
+	struct kept             result_kept;
+	struct err              why;
+};
+
+LIST_HEAD(agent_calls, agent_call);
+
+struct agent {
+	struct house      *house;
+	struct agent_rules rules; /* the paths of its roots are owned */
+	struct agent_calls calls; /* owned */
+	uint64_t           steps;
+};
+
+#endif

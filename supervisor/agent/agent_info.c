@@ -1,0 +1,130 @@
+/* What there is for agents: profiles, recent errors, the state of things. */
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/agent_impl.h"
+#include "children/gateway.h"
+#include "core/errorring.h"
+#include "core/machine.h"
+#include "core/registry.h"
+#include "langbot/langbot.h"
+
+int
+agent_profiles(struct house *h, const struct msg *m, struct err *e)
+{
+	const struct config          *c = h->config;
+	struct msg_agent_profile      v[PROFILES];
+	struct msg_agent_profile_list all = { .configured = profile_get(c->agent_profiles, c->agent_profile)->name };
+
+	(void)e;
+	for (int i = 0; i < PROFILES; i++) {
+		const struct msg_agent_profile *p = profile_get(c->agent_profiles, (enum profile)i);
+
+		if (p == NULL)
+			continue;
+		struct msg_agent_profile *told = &v[all.profiles.n++];
+		*told = *p;
+		if (*c->agent_image != '\0')
+			told->image = c->agent_image;
+		if (c->agent_workspace_quota_mb > 0)
+			told->workspace_quota_mb = c->agent_workspace_quota_mb;
+	}
+	all.profiles.v = v;
+	gateway_reply(h->gateway, MSG_AGENT_PROFILE_LIST, m->conn, m->id, &all);
+	return 0;
+}
+
+int
+agent_errors(struct house *h, const struct msg *m, struct err *e)
+{
+	const struct msg_agent_errors *ask = m->body;
+	const struct errorring_who     who = { ask->instance, ask->workspace, "" };
+	struct msg_agent_error         v[LIM_RECENT_ERRORS];
+	struct msg_agent_error_list    list = { .errors.v = v };
+
+	(void)e;
+	list.errors.n = errorring_list(h->errors, ask->all ? NULL : &who, v);
+	gateway_reply(h->gateway, MSG_AGENT_ERROR_LIST, m->conn, m->id, &list);
+	return 0;
+}
+
+/* ---- status ---- */
+
+struct counted {
+	char     prefix[LIM_NAME + 1];
+	uint64_t sessions, processes;
+};
+
+/* Without a workspace the prefix is the beginning of all others too: those have one more @. */
+static bool
+count(struct session *s, void *arg)
+{
+	struct counted *c = arg;
+	size_t          n = strlen(c->prefix);
+
+	if (session_is_spare(s) || strncmp(session_name(s), c->prefix, n) != 0 ||
+	    strchr(session_name(s) + n, '@') != NULL)
+		return true;
+	struct msg_session_info info = session_info(s);
+	c->sessions += info.state != STATE_CLOSING;
+	c->processes += info.processes;
+	return true;
+}
+
+static void
+tell_limits(const struct house *h, struct msg_agent_limits *l)
+{
+	const struct msg_box_limits *langbot = langbot_limits(h->langbot);
+
+	*l = (struct msg_agent_limits){
+		.max_sessions = h->config->max_sessions,
+		.max_managed_processes = h->config->max_processes,
+		.max_completed_processes = h->config->process_retained,
+		.max_admission_records = langbot->max_admission_records,
+		.max_rpc_file_bytes = langbot->max_rpc_file_bytes,
+	};
+}
+
+/* Why agents cannot run anything; empty when they can. */
+static void
+tell_barrier(const struct house *h, struct err *why)
+{
+	const struct err *barrier = &h->machine->barrier;
+
+	why->text[0] = '\0';
+	if (!h->config->agent_enabled)
+		err_set(why, E_BACKEND, "Box runtime is disabled in config (agent.enabled = no)");
+	else if (barrier->code != E_NONE)
+		err_set(why, E_BACKEND, "Configured sandbox backend \"native\" is unavailable: %.900s", barrier->text);
+	else if (h->stopping)
+		err_set(why, E_SHUTDOWN, "Box runtime is shutting down");
+}
+
+int
+agent_status(struct house *h, const struct msg *m, struct err *e)
+{
+	const struct msg_agent_status *ask = m->body;
+	const struct errorring_who     who = { ask->instance, ask->workspace, "" };
+	struct msg_agent_error         errors[LIM_RECENT_ERRORS];
+	struct counted                 mine = { .sessions = 0 };
+	struct err                     why;
+
+	(void)e;
+	agent_prefix(ask->instance, ask->workspace, mine.prefix);
+	registry_each(h->registry, count, &mine);
+	tell_barrier(h, &why);
+	struct msg_agent_status_result r = {
+		.backend = { .name = "native", .available = h->machine->barrier.code == E_NONE },
+		.active_sessions = mine.sessions,
+		.managed_processes = mine.processes,
+		.session_ttl_sec = h->config->idle_ttl_sec,
+		.available = *why.text == '\0',
+		.enabled = h->config->agent_enabled,
+		.profile = profile_get(h->config->agent_profiles, h->config->agent_profile)->name,
+		.recent_error_count = errorring_list(h->errors, &who, errors),
+		.connector_error = why.text,
+	};
+	tell_limits(h, &r.limits);
+	gateway_reply(h->gateway, MSG_AGENT_STATUS_RESULT, m->conn, m->id, &r);
+	return 0;
+}

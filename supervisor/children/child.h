@@ -1,0 +1,36 @@
+/*
+ * A worker process seen from outside: its program, its channel, its death.
+ */
+#ifndef SUPERVISOR_CHILD_H
+#define SUPERVISOR_CHILD_H
+
+#include <ev.h>
+#include <sys/types.h>
+
+#include "wire/link.h"
+
+struct child;
+
+struct child_ops {
+	void (*on_msg)(void *arg, struct msg *);
+
+	/* Dead and reaped, and its last message delivered.  The owner closes the child then. */
+	void (*on_gone)(void *arg, int status);
+};
+
+/* from: who it is (FROM_WORKER, FROM_GATEWAY).  NULL and the reason. */
+struct child *child_spawn(
+    struct ev_loop *, const char *program, unsigned from, const struct child_ops *, void *arg, struct err *);
+
+struct link *child_link(struct child *);
+pid_t        child_pid(const struct child *);
+
+void child_kill(struct child *);
+
+/* Forget it.  A worker ends by itself when its channel does. */
+void child_close(struct child **);
+
+/* "signal=9" or "exit=1", for the log. */
+const char *child_status(int status);
+
+#endif

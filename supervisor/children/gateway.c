@@ -1,0 +1,332 @@
+#include "children/gateway.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "agent/agent.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/restart.h"
+#include "base/tally.h"
+#include "children/child.h"
+#include "core/ask.h"
+#include "core/dirs.h"
+#include "core/machine.h"
+#include "core/registry.h"
+#include "core/router.h"
+#include "door/door.h"
+#include "door/identity.h"
+#include "langbot/langbot.h"
+
+/* Without a gateway nobody can reach us: it is tried for ever. */
+static const struct restart_policy policy = { .first_sec = 0.1, .most_sec = 5, .window_sec = 60, .limit = 0 };
+
+/* Connection ids of different gateways never meet. */
+enum { CONNS_PER_GATEWAY_BITS = 40 };
+
+struct gateway {
+	struct house      *house;
+	char               program[PATH_MAX + 16];
+	struct child      *child;    /* owned; NULL between death and restart */
+	int                listener; /* owned; outlives every gateway */
+	struct identities *clients;  /* owned */
+	struct tally       refusals;
+	struct restart     restart;
+	ev_timer           again; /* runs between death and restart */
+	uint64_t           starts;
+};
+
+static int start(struct gateway *g, struct err *e);
+
+static void
+on_again(struct ev_loop *loop, ev_timer *t, int revents)
+{
+	struct gateway *g = t->data;
+	struct err      e = { 0 };
+
+	(void)loop;
+	(void)revents;
+	if (start(g, &e) == -1)
+		log_error("gateway: %s", e.text);
+}
+
+static void
+start_later(struct gateway *g)
+{
+	double delay = restart_after_crash(&g->restart, &policy, ev_now(g->house->loop));
+
+	if (g->house->stopping)
+		return;
+	ev_timer_set(&g->again, delay, 0.);
+	ev_timer_start(g->house->loop, &g->again);
+}
+
+static void
+refuse(struct gateway *g, uint64_t conn, const struct err *why)
+{
+	struct msg_closing closing = { .code = err_wire_name(why->code), .reason = why->text };
+
+	if (tally_line(&g->refusals, err_wire_name(why->code)))
+		log_warn("conn=%lu refused: %s", conn, why->text);
+	gateway_notice(g, MSG_CLOSING, conn, &closing);
+}
+
+static void
+on_conn_open(struct gateway *g, const struct msg *m)
+{
+	const struct msg_conn_open *open = m->body;
+	struct err                  e = { 0 };
+
+	/* one that was taken over could go on for ever */
+	if (identities_count(g->clients) >= 2 * g->house->config->max_connections)
+		err_set(&e, E_BUSY, "too many connections");
+	else if (identity_admit(g->clients, m->conn, open->peer, open->speaks, &e) == 0)
+		return;
+	refuse(g, m->conn, &e);
+}
+
+/* 0: all of them.  What waits for an answer to it waits no more. */
+static void
+forget_conn(struct gateway *g, uint64_t conn)
+{
+	if (conn == 0)
+		identity_forget_all(g->clients);
+	else
+		identity_forget(g->clients, conn);
+	door_conn_gone(g->house->door, conn);
+	registry_conn_gone(g->house->registry, conn);
+	langbot_conn_gone(g->house->langbot, conn);
+	agent_conn_gone(g->house->agent, conn);
+}
+
+static void
+on_call(struct gateway *g, struct msg *m)
+{
+	struct identity *id = identity_find(g->clients, m->conn);
+	struct err       e = { 0 };
+
+	if (id == NULL)
+		err_set(&e, E_DENIED, "connection %lu is not admitted", m->conn);
+	else if (route_from(g->house, id, m, &e) == 0)
+		return;
+	if (m->envelope == ENV_REQUEST)
+		gateway_fail(g, m->conn, m->id, &e);
+	else
+		log_debug("conn=%lu %s: %s", m->conn, msg_name(m->type), e.text);
+}
+
+static void
+on_msg(void *arg, struct msg *m)
+{
+	struct gateway *g = arg;
+
+	if (m->envelope == ENV_REPLY || m->conn == 0) {
+		if (m->type == MSG_GATEWAY_READY)
+			log_info("gateway=%d ready", child_pid(g->child));
+		return;
+	}
+	/* one that was taken over may say anything; CONN_OWN would answer what boxd asked itself */
+	if (m->conn >> CONNS_PER_GATEWAY_BITS != g->starts)
+		log_error(
+		    "gateway=%d speaks for connection %lu, which is not one of its own", child_pid(g->child), m->conn);
+	else if (m->type == MSG_CONN_OPEN)
+		on_conn_open(g, m);
+	else if (m->type == MSG_CONN_GONE)
+		forget_conn(g, m->conn);
+	else
+		on_call(g, m);
+}
+
+static void
+on_gone(void *arg, int status)
+{
+	struct gateway *g = arg;
+
+	log_error(
+	    "gateway=%d gone %s clients=%zu", child_pid(g->child), child_status(status), identities_count(g->clients));
+	child_close(&g->child);
+	forget_conn(g, 0);
+	start_later(g);
+}
+
+static const struct child_ops ops = { on_msg, on_gone };
+
+static int
+start(struct gateway *g, struct err *e)
+{
+	struct msg_gateway_start s;
+
+	msg_defaults(MSG_GATEWAY_START, &s);
+	s.listener = g->listener;
+	door_tell_gateway(g->house->door, &s);
+	s.max_connections = g->house->config->max_connections;
+	s.uid = g->house->config->gateway_uid;
+	s.chroot = g->house->machine->root ? g->house->dirs->empty : "";
+	s.max_rpc_file_bytes = langbot_limits(g->house->langbot)->max_rpc_file_bytes;
+	s.next_conn = (++g->starts << CONNS_PER_GATEWAY_BITS) + 1;
+	/* what a gateway forwards is a client's or its own */
+	g->child = child_spawn(g->house->loop, g->program, FROM_GATEWAY | FROM_CLIENT, &ops, g, e);
+	if (g->child == NULL || link_send(child_link(g->child), MSG_GATEWAY_START, 0, 0, &s, e) == -1) {
+		child_close(&g->child);
+		start_later(g);
+		return -1;
+	}
+	return 0;
+}
+
+struct gateway *
+gateway_open(struct house *h, int listener, struct err *e)
+{
+	struct gateway *g = calloc(1, sizeof(*g));
+
+	if (g == NULL || (g->clients = identities_open(h->config->socket_group, listener, e)) == NULL) {
+		free(g);
+		return NULL;
+	}
+	g->house = h;
+	g->listener = listener;
+	tally_init(&g->refusals, h->loop, "clients were turned away by boxd");
+	snprintf(g->program, sizeof(g->program), "%s/box-gateway", h->dirs->libexec);
+	ev_timer_init(&g->again, on_again, 0., 0.);
+	g->again.data = g;
+	if (start(g, e) == -1) {
+		gateway_close(&g);
+		return NULL;
+	}
+	return g;
+}
+
+void
+gateway_close(struct gateway **gp)
+{
+	struct gateway *g = *gp;
+
+	if (g == NULL)
+		return;
+	if (g->house->door != NULL)
+		door_conn_gone(g->house->door, 0); /* before those it waits for are told that all is over */
+	*gp = NULL;
+	tally_clear(&g->refusals);
+	ev_timer_stop(g->house->loop, &g->again);
+	child_close(&g->child);
+	identities_close(&g->clients);
+	fd_close(&g->listener);
+	free(g);
+}
+
+/* A gateway that takes no more is stuck; its clients are better off with the next one. */
+static void
+sent(struct gateway *g, int r, const struct err *e)
+{
+	if (r == -1 && e->code == E_BUSY) {
+		log_error("gateway=%d does not read: %s", child_pid(g->child), e->text);
+		child_kill(g->child);
+	} else if (r == -1 && e->code != E_CRASH) {
+		log_error("gateway=%d reply lost: %s", child_pid(g->child), e->text);
+	}
+}
+
+/* A reply that cannot be encoded is an error of ours; who asked is told so. */
+static void
+reply_failed(struct gateway *g, enum msg_type t, uint64_t conn, uint64_t id, struct err *why)
+{
+	struct err e = { 0 };
+
+	if (why->code == E_BUSY) {
+		sent(g, -1, why);
+	} else if (link_fail(child_link(g->child), id, conn, why, &e) == 0) {
+		log_error("conn=%lu request=%lu reply %s: %s", conn, id, msg_name(t), why->text);
+	}
+}
+
+void
+gateway_reply(struct gateway *g, enum msg_type t, uint64_t conn, uint64_t id, const void *body)
+{
+	struct err e = { 0 };
+
+	if (conn == CONN_OWN)
+		asks_reply(g->house->asks, t, id, body);
+	else if (g->child != NULL && conn != 0 && link_reply(child_link(g->child), t, id, conn, body, &e) == -1)
+		reply_failed(g, t, conn, id, &e);
+}
+
+void
+gateway_fail(struct gateway *g, uint64_t conn, uint64_t id, const struct err *why)
+{
+	struct err e = { 0 };
+
+	if (conn == CONN_OWN)
+		asks_fail(g->house->asks, id, why);
+	else if (g->child != NULL && conn != 0)
+		sent(g, link_fail(child_link(g->child), id, conn, why, &e), &e);
+}
+
+void
+gateway_notice(struct gateway *g, enum msg_type t, uint64_t conn, const void *body)
+{
+	struct err e = { 0 };
+
+	if (g->child != NULL && conn != 0 && conn != CONN_OWN)
+		sent(g, link_send(child_link(g->child), t, 0, conn, body, &e), &e);
+}
+
+void
+gateway_tell(struct gateway *g, enum msg_type t, const void *body)
+{
+	struct err e = { 0 };
+
+	if (g->child != NULL)
+		sent(g, link_send(child_link(g->child), t, 0, 0, body, &e), &e);
+}
+
+void
+gateway_go_away(struct gateway *g)
+{
+	struct msg_http_go_away none;
+
+	gateway_tell(g, MSG_HTTP_GO_AWAY, &none);
+}
+
+void
+gateway_send(struct gateway *g, struct packet *p)
+{
+	struct err e = { 0 };
+
+	if (g->child != NULL)
+		sent(g, link_send_packet(child_link(g->child), p, &e), &e);
+	else
+		packet_clear(p);
+}
+
+struct identity *
+gateway_client(const struct gateway *g, uint64_t conn)
+{
+	return identity_find(g->clients, conn);
+}
+
+void
+gateway_client_is_rpc(struct gateway *g, uint64_t conn)
+{
+	struct identity *id = identity_find(g->clients, conn);
+
+	if (id != NULL)
+		identity_becomes_rpc(g->clients, id);
+}
+
+size_t
+gateway_rpc(const struct gateway *g)
+{
+	return identities_rpc(g->clients);
+}
+
+size_t
+gateway_connections(const struct gateway *g)
+{
+	return identities_count(g->clients);
+}
+
+uint64_t
+gateway_restarts(const struct gateway *g)
+{
+	return g->starts > 0 ? g->starts - 1 : 0;
+}

@@ -1,0 +1,387 @@
+#include "children/mounter.h"
+
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "children/artifact.h"
+#include "children/child.h"
+#include "children/mountsets.h"
+#include "config/mountspec.h"
+#include "core/dirs.h"
+#include "core/registry.h"
+#include "core/session_impl.h"
+#include "wire/digest.h"
+
+/* A command that waits.  The process that makes mounts may die once on its way. */
+struct ask {
+	TAILQ_ENTRY(ask) next;
+	char     session[LIM_NAME + 1];
+	uint64_t id; /* of that session: another may have its name by now */
+	uint64_t exec;
+	bool     again;
+	uint8_t  key[MOUNTSET_KEY]; /* of what it names */
+};
+
+struct mounter {
+	struct house     *house;
+	struct child     *child; /* owned; NULL: not needed yet, or it died */
+	struct mountsets *kept;  /* owned */
+	TAILQ_HEAD(, ask) asks;  /* owned */
+};
+
+/* ---- what a command wants --------------------------------------------------------------- */
+
+/* The fields are the exec's, not the session's. */
+static int
+wrong(struct err *e)
+{
+	if (strncmp(e->text, "spec.", 5) == 0)
+		memcpy(e->text, "exec.", 5);
+	return -1;
+}
+
+static int
+check_quota(const struct msg_spec *session, const struct msg_exec *x, struct err *e)
+{
+	for (size_t i = 0; i < x->extra_mounts.n; i++)
+		if (x->extra_mounts.v[i].mode == MOUNT_RW && !mountspec_has_extra(session, &x->extra_mounts.v[i]))
+			return err_set(e, E_INVALID,
+			    "exec.extra_mounts.%zu.mode: what is written there would not count against "
+			    "workspace_quota_mb; mount it read-only, or name it when the session is made",
+			    i);
+	return 0;
+}
+
+/* Room for all of the command's mounts and all of the session's. */
+struct plan {
+	struct msg_mount mounts[LIM_MOUNTS];
+	const char      *hidden[LIM_MOUNTS];
+	size_t           nmounts, nhidden;
+};
+
+static void
+plan_mounts(struct plan *p, const struct msg_spec *session, const struct msg_exec *x)
+{
+	struct msg_spec named = { .extra_mounts = { x->extra_mounts.n, x->extra_mounts.v } };
+
+	*p = (struct plan){ 0 };
+	for (size_t i = 0; i < x->extra_mounts.n; i++)
+		if (x->extra_mounts.v[i].mode != MOUNT_NONE && !mountspec_has_extra(session, &x->extra_mounts.v[i]))
+			p->mounts[p->nmounts++] = x->extra_mounts.v[i];
+	for (size_t i = 0; x->only_mounts && i < session->extra_mounts.n; i++)
+		if (session->extra_mounts.v[i].mode != MOUNT_NONE &&
+		    !mountspec_has_extra(&named, &session->extra_mounts.v[i]))
+			p->hidden[p->nhidden++] = session->extra_mounts.v[i].mount_path;
+}
+
+int
+mounter_check(const struct msg_spec *session, const struct msg_exec *x, bool *needed, struct err *e)
+{
+	struct msg_spec spec = *session;
+	struct plan     p;
+
+	*needed = false;
+	if (x->extra_mounts.n == 0 && !x->only_mounts)
+		return 0;
+	spec.extra_mounts.n = x->extra_mounts.n;
+	spec.extra_mounts.v = x->extra_mounts.v;
+	if (mountspec_fill(&spec, e) == -1)
+		return wrong(e);
+	if (session->workspace_quota_mb > 0 && check_quota(session, x, e) == -1)
+		return -1;
+	plan_mounts(&p, session, x);
+	*needed = p.nmounts > 0 || p.nhidden > 0;
+	return 0;
+}
+
+/* ---- what is kept for the next -------------------------------------------------------------- */
+
+static void
+hash_text(crypto_generichash_state *h, const char *text)
+{
+	crypto_generichash_update(h, (const uint8_t *)text, strlen(text) + 1);
+}
+
+/* What is asked for.  Copies of artifacts that were made anew are others, though they hold the same. */
+static void
+plan_key(const struct plan *p, const struct artifact_hold *held, uint8_t key[MOUNTSET_KEY])
+{
+	crypto_generichash_state h;
+	uint64_t                 newest = artifact_newest(held);
+
+	crypto_generichash_init(&h, NULL, 0, MOUNTSET_KEY);
+	crypto_generichash_update(&h, (const uint8_t *)&newest, sizeof(newest));
+	for (size_t i = 0; i < p->nmounts; i++) {
+		hash_text(&h, digest_of(&p->mounts[i]) != NULL ? "" : p->mounts[i].host_path);
+		hash_text(&h, p->mounts[i].mount_path);
+		hash_text(&h, p->mounts[i].mode == MOUNT_RW ? "rw" : "ro");
+	}
+	for (size_t i = 0; i < p->nhidden; i++) {
+		hash_text(&h, "hidden");
+		hash_text(&h, p->hidden[i]);
+	}
+	crypto_generichash_final(&h, key, MOUNTSET_KEY);
+}
+
+/* What a digest names is what it was. */
+static bool
+never_changes(const struct plan *p)
+{
+	for (size_t i = 0; i < p->nmounts; i++)
+		if (digest_of(&p->mounts[i]) == NULL)
+			return false;
+	return true;
+}
+
+/* ---- the process that makes them ------------------------------------------------------------ */
+
+static struct session *
+session_of(const struct mounter *m, const struct ask *a)
+{
+	struct session *s = registry_find(m->house->registry, a->session);
+
+	return s != NULL && s->id == a->id ? s : NULL;
+}
+
+/* Takes the namespace. */
+static void
+answer(struct mounter *m, struct ask *a, int mounts, const struct err *why)
+{
+	struct session *s = session_of(m, a);
+
+	TAILQ_REMOVE(&m->asks, a, next);
+	if (s != NULL)
+		session_mounted(s, a->exec, mounts, why);
+	else
+		fd_close(&mounts);
+	free(a);
+}
+
+static struct ask *
+find(const struct mounter *m, uint64_t exec)
+{
+	struct ask *a;
+
+	TAILQ_FOREACH (a, &m->asks, next)
+		if (a->exec == exec)
+			return a;
+	return NULL;
+}
+
+static int
+duplicate(int ns, struct err *e)
+{
+	int fd = fcntl(ns, F_DUPFD_CLOEXEC, 0);
+
+	return fd == -1 ? err_sys(e, "keep a mount namespace") : fd;
+}
+
+/* Most of a session's mounts have one owner. */
+static void
+keep_map(struct session *s, struct msg *m)
+{
+	const struct msg_mounts_made *made = m->body;
+
+	if (s == NULL || made->map == -1)
+		return;
+	fd_close(&s->map);
+	s->map = msg_take_fd(m, made->map);
+	s->map_uid = made->map_uid;
+	s->map_gid = made->map_gid;
+}
+
+/* What is kept has not changed; but it may be gone by now. */
+static void
+answer_kept(struct mounter *m, struct ask *a)
+{
+	const struct mountset *set = mountsets_find(m->kept, a->id, a->key);
+	struct session        *s = session_of(m, a);
+	struct err             why = { 0 };
+	int                    ns = set == NULL ? -1 : duplicate(set->ns, &why);
+
+	if (set != NULL || s == NULL)
+		answer(m, a, ns, ns == -1 ? &why : NULL);
+	else if (session_mount_again(s, a->exec, &why) == -1)
+		answer(m, a, -1, &why);
+}
+
+static void
+on_msg(void *arg, struct msg *m)
+{
+	struct mounter *by = arg;
+	struct err      why;
+
+	if (m->type == MSG_WORKER_FAILED) {
+		log_warn("mounts: %s", ((const struct msg_worker_failed *)m->body)->reason);
+		child_kill(by->child);
+	}
+	if (m->type != MSG_MOUNTS_MADE)
+		return;
+	const struct msg_mounts_made *made = m->body;
+	struct ask                   *a = find(by, made->call);
+	if (a == NULL)
+		return;
+	if (made->same) {
+		answer_kept(by, a);
+		return;
+	}
+	keep_map(session_of(by, a), m);
+	if (made->mounts == -1)
+		err_set(&why, err_from_wire(made->code, strlen(made->code)), "%s", made->reason);
+	else if (*made->sources != '\0' && session_of(by, a) != NULL)
+		mountsets_keep(by->kept, a->id, a->key, made->mounts, made->sources);
+	answer(by, a, msg_take_fd(m, made->mounts), made->mounts == -1 ? &why : NULL);
+}
+
+/* What it had in hand is asked for once more. */
+static void
+on_gone(void *arg, int status)
+{
+	struct mounter *m = arg;
+	struct ask     *a, *next;
+	struct err      why, again;
+
+	child_close(&m->child);
+	if (m->house->stopping)
+		return;
+	log_warn("the process that makes mounts died: %s", child_status(status));
+	for (a = TAILQ_FIRST(&m->asks); a != NULL; a = next) {
+		struct session *s = session_of(m, a);
+
+		next = TAILQ_NEXT(a, next);
+		err_set(&why, E_UNSTARTED, "the process that makes mounts died; the command was not started");
+		again = why;
+		if (s == NULL || a->again || session_mount_again(s, a->exec, &again) == -1)
+			answer(m, a, -1, again.code == E_CRASH ? &why : &again); /* E_CRASH: the next died as well */
+		else
+			a->again = true;
+	}
+}
+
+static const struct child_ops ops = { on_msg, on_gone };
+
+static int
+start(struct mounter *m, struct err *e)
+{
+	char program[PATH_MAX + 16];
+
+	if (m->child != NULL)
+		return 0;
+	snprintf(program, sizeof(program), "%s/box-session", m->house->dirs->libexec);
+	m->child = child_spawn(m->house->loop, program, FROM_WORKER, &ops, m, e);
+	return m->child == NULL ? -1 : 0;
+}
+
+static int
+ask_once(
+    struct mounter *m, struct session *s, struct plan *p, uint64_t exec, const struct mountset *kept, struct err *e)
+{
+	struct msg_spec         spec = s->spec;
+	struct msg_worker_start ask;
+
+	if (start(m, e) == -1)
+		return -1;
+	spec.extra_mounts.n = p->nmounts;
+	spec.extra_mounts.v = p->mounts;
+	session_fill_start(s, &spec, WORK_MOUNT, &ask);
+	AUTO_FD int artifacts = artifact_dir(m->house, s->name);
+	ask.artifacts = artifacts;
+	ask.call = exec;
+	ask.sandbox = s->init;
+	ask.sources = kept != NULL ? kept->sources : "";
+	ask.map = s->map;
+	ask.map_uid = s->map_uid;
+	ask.map_gid = s->map_gid;
+	ask.hidden = (struct strs){ p->nhidden, p->hidden };
+	return link_send(child_link(m->child), MSG_WORKER_START, 0, 0, &ask, e);
+}
+
+static struct ask *
+ask_new(const struct session *s, uint64_t exec, const uint8_t *key)
+{
+	struct ask *a = calloc(1, sizeof(*a));
+
+	if (a == NULL)
+		return NULL;
+	a->exec = exec;
+	a->id = s->id;
+	memcpy(a->key, key, sizeof(a->key));
+	snprintf(a->session, sizeof(a->session), "%s", s->name);
+	return a;
+}
+
+int
+mounter_ask(
+    struct mounter *m, struct session *s, const struct msg_exec *x, const struct request *r, int *ns, struct err *e)
+{
+	uint8_t     key[MOUNTSET_KEY];
+	struct plan p;
+
+	plan_mounts(&p, &s->spec, x);
+	plan_key(&p, r->artifacts, key);
+	const struct mountset *kept = mountsets_find(m->kept, s->id, key);
+	if (kept != NULL && never_changes(&p))
+		return (*ns = duplicate(kept->ns, e)) == -1 ? -1 : 0;
+	struct ask *a = find(m, r->exec);
+	if (a != NULL) /* once more */
+		return ask_once(m, s, &p, r->exec, kept, e) == -1 ? -1 : 1;
+	if ((a = ask_new(s, r->exec, key)) == NULL)
+		return err_set(e, E_SYS, "no memory for a command's mounts");
+	if (ask_once(m, s, &p, r->exec, kept, e) == -1 &&
+	    e->code != E_CRASH) { /* it just died: its end is told, and asks again */
+		free(a);
+		return -1;
+	}
+	TAILQ_INSERT_TAIL(&m->asks, a, next);
+	return 1;
+}
+
+void
+mounter_forget(struct mounter *m, const struct session *s)
+{
+	mountsets_forget(m->kept, s->id);
+}
+
+struct mounter *
+mounter_open(struct house *h, struct err *e)
+{
+	struct mounter *m = calloc(1, sizeof(*m));
+
+	if (m == NULL) {
+		err_set(e, E_SYS, "no memory");
+		return NULL;
+	}
+	m->house = h;
+	TAILQ_INIT(&m->asks);
+	if ((m->kept = mountsets_open(h->loop)) == NULL) {
+		err_set(e, E_SYS, "no memory");
+		mounter_close(&m);
+	}
+	return m;
+}
+
+void
+mounter_close(struct mounter **mp)
+{
+	struct mounter *m = *mp;
+	struct ask     *a;
+
+	if (m == NULL)
+		return;
+	*mp = NULL;
+	while ((a = TAILQ_FIRST(&m->asks)) != NULL) {
+		TAILQ_REMOVE(&m->asks, a, next);
+		free(a);
+	}
+	if (m->child != NULL)
+		child_kill(m->child);
+	child_close(&m->child);
+	mountsets_close(&m->kept);
+	free(m);
+}

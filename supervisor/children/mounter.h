@@ -1,0 +1,33 @@
+/*
+ * Commands that name mounts of their own, while a mount namespace is made for them.  One box-session does that for all
+ * sessions; it is started when it is first needed.
+ */
+#ifndef SUPERVISOR_MOUNTER_H
+#define SUPERVISOR_MOUNTER_H
+
+#include <stdbool.h>
+
+#include "core/session.h"
+#include "house.h"
+#include "wire/msg.h"
+
+struct mounter;
+struct request;
+
+struct mounter *mounter_open(struct house *, struct err *);
+void            mounter_close(struct mounter **);
+
+/* Refuse what can be seen to be wrong, and tell whether it must see other mounts than its session has. */
+int mounter_check(const struct msg_spec *session, const struct msg_exec *, bool *needed, struct err *);
+
+/*
+ * A mount namespace for a command whose artifacts are held.  0: *ns, to be closed, is one that was kept; 1: session_mounted()
+ * follows.
+ */
+int mounter_ask(
+    struct mounter *, struct session *, const struct msg_exec *, const struct request *, int *ns, struct err *);
+
+/* Nothing of what is kept for it is good any more. */
+void mounter_forget(struct mounter *, const struct session *);
+
+#endif

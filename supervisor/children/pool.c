@@ -1,0 +1,315 @@
+#include "children/pool.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <sys/wait.h>
+
+#include "base/log.h"
+#include "base/path.h"
+#include "children/child.h"
+#include "children/gateway.h"
+#include "config/mountrules.h"
+#include "core/dirs.h"
+#include "langbot/admission.h"
+#include "langbot/langbot.h"
+
+#define DEFAULT_DIR "pool"
+#define LANGBOT_DIR "langbot"
+
+enum { INODE_BYTES = 2048 }; /* of a volume, at the least, for each file it can have */
+
+struct wanted {
+	TAILQ_ENTRY(wanted) next;
+	uint64_t      id;
+	enum msg_type result;
+	ask_fn       *fn;
+	void         *arg;
+	uint64_t      conn, call; /* of a client, when there is no fn */
+};
+
+struct pool {
+	struct house *house;
+	struct child *child;         /* owned; NULL until it is needed, and after its death */
+	TAILQ_HEAD(, wanted) wanted; /* owned; answered in this order */
+	ev_timer stuck;              /* runs while somebody waits */
+	char     dir[LIM_PATH + 1];
+};
+
+/* ---- answers ---- */
+
+static void
+forget(struct pool *p, struct wanted *w)
+{
+	TAILQ_REMOVE(&p->wanted, w, next);
+	free(w);
+	if (TAILQ_EMPTY(&p->wanted))
+		ev_timer_stop(p->house->loop, &p->stuck);
+	else
+		ev_timer_again(p->house->loop, &p->stuck);
+}
+
+/* Out of the list first: fn may ask again. */
+static void
+answer(struct pool *p, struct wanted *w, const struct msg *reply)
+{
+	struct wanted mine = *w;
+
+	forget(p, w);
+	if (mine.fn != NULL)
+		mine.fn(mine.arg, reply);
+	else if (reply->failed)
+		gateway_fail(p->house->gateway, mine.conn, mine.call, &reply->error);
+	else
+		gateway_reply(p->house->gateway, mine.result, mine.conn, mine.call, reply->body);
+}
+
+static void
+on_msg(void *arg, struct msg *m)
+{
+	struct pool   *p = arg;
+	struct wanted *w;
+	struct err     e;
+
+	TAILQ_FOREACH (w, &p->wanted, next)
+		if (w->id == m->id)
+			break;
+	if (m->envelope != ENV_REPLY || w == NULL)
+		return;
+	if (!m->failed && msg_expect(m, w->result, &e) == -1) {
+		m->failed = true;
+		m->error = e;
+	}
+	answer(p, w, m);
+}
+
+static void
+on_gone(void *arg, int status)
+{
+	struct pool *p = arg;
+	struct msg   reply = { .envelope = ENV_REPLY, .failed = true };
+	size_t       waiting = 0;
+
+	for (struct wanted *w = TAILQ_FIRST(&p->wanted); w != NULL; w = TAILQ_NEXT(w, next))
+		waiting++;
+	log_error("box-pool gone %s", child_status(status));
+	child_close(&p->child);
+	err_set(&reply.error, E_CRASH, "box-pool ended (%s) before it answered", child_status(status));
+	while (waiting-- > 0) /* not those that ask now */
+		answer(p, TAILQ_FIRST(&p->wanted), &reply);
+}
+
+static void
+on_stuck(struct ev_loop *loop, ev_timer *t, int revents)
+{
+	struct pool *p = t->data;
+
+	(void)loop;
+	(void)revents;
+	log_error("box-pool does not answer within %.0f s; it is killed", LIM_POOL_SEC);
+	if (p->child != NULL)
+		child_kill(p->child);
+}
+
+/* ---- asking ---- */
+
+static int
+ensure_child(struct pool *p, struct err *e)
+{
+	static const struct child_ops ops = { on_msg, on_gone };
+	char                          program[PATH_MAX + 16];
+
+	if (p->child != NULL)
+		return 0;
+	snprintf(program, sizeof(program), "%s/box-pool", p->house->dirs->libexec);
+	p->child = child_spawn(p->house->loop, program, FROM_POOL, &ops, p, e);
+	if (p->child == NULL)
+		return -1;
+	return link_send(child_link(p->child), MSG_POOL_START, 0, 0, &(struct msg_pool_start){ p->dir }, e);
+}
+
+static uint64_t
+send_on(struct pool *p, enum msg_type t, const void *body, const struct wanted *like, struct err *e)
+{
+	struct wanted *w = malloc(sizeof(*w));
+
+	if (w == NULL || ensure_child(p, e) == -1) {
+		if (w == NULL)
+			err_set(e, E_SYS, "no memory for a request");
+		free(w);
+		return 0;
+	}
+	*w = *like;
+	w->id = house_next_id(p->house);
+	w->result = msg_def(t)->result;
+	if (link_send(child_link(p->child), t, w->id, 0, body, e) == -1) {
+		free(w);
+		return 0;
+	}
+	if (TAILQ_EMPTY(&p->wanted))
+		ev_timer_again(p->house->loop, &p->stuck);
+	TAILQ_INSERT_TAIL(&p->wanted, w, next);
+	return w->id;
+}
+
+uint64_t
+pool_ask(struct pool *p, enum msg_type t, const void *body, ask_fn *fn, void *arg, struct err *e)
+{
+	return send_on(p, t, body, &(struct wanted){ .fn = fn, .arg = arg }, e);
+}
+
+/* ---- clients ---- */
+
+/*
+ * Where a session may not mount from no volume is mounted either.  Our own state directory is closed too, but for
+ * what LangBot's relative paths mean.
+ */
+static int
+check_path(const struct house *h, const char *path, struct err *e)
+{
+	struct msg_worker_start rules;
+	char                    normal[LIM_PATH + 1], langbot[LIM_PATH + 1];
+
+	if (!path_normal(path, normal))
+		return err_set(e, E_INVALID, "path: '%s' is not absolute, or has '..' in it", path);
+	if (snprintf(langbot, sizeof(langbot), "%s/" LANGBOT_DIR, h->dirs->state) < (int)sizeof(langbot) &&
+	    path_within(normal, langbot) && strcmp(normal, langbot) != 0)
+		return 0;
+	mountrules_fill(h->mountrules, &rules);
+	for (size_t i = 0; i < rules.rules.n; i++) {
+		const struct msg_path_rule *r = &rules.rules.v[i];
+
+		if (r->rule != RULE_ALLOW && (path_within(normal, r->path) || path_within(r->path, normal)))
+			return err_set(
+			    e, E_INVALID, "path: no volume can be mounted at %s, because of %s", normal, r->path);
+	}
+	return 0;
+}
+
+int
+pool_deliver(struct house *h, const struct msg *m, struct err *e)
+{
+	if (m->type == MSG_POOL_CREATE && check_path(h, ((const struct msg_pool_create *)m->body)->path, e) == -1)
+		return -1;
+	return send_on(h->pool, m->type, m->body, &(struct wanted){ .conn = m->conn, .call = m->id }, e) == 0 ? -1 : 0;
+}
+
+/* ---- workspaces ---- */
+
+bool
+pool_is_used(const struct house *h)
+{
+	return h->config->pool_workspace_mb > 0;
+}
+
+static uint64_t
+workspace_mb(const struct house *h)
+{
+	uint64_t own = h->config->pool_workspace_mb;
+	uint64_t quota = admission_policy(h->admission)->workspace_quota_mb;
+
+	return quota > 0 && quota < own ? quota : own;
+}
+
+/* Files that LangBot has put there before are taken in; a volume keeps the size it was made with. */
+static int
+ask_workspace(struct house *h, const char *ns, ask_fn *fn, void *arg, struct err *e)
+{
+	const char            *base = langbot_paths(h->langbot)->default_workspace;
+	char                   path[LIM_PATH + 64];
+	struct msg_pool_create ask = { .path = path, .size_mb = workspace_mb(h), .take_in = true };
+
+	if (*base == '\0')
+		return err_set(e, E_READINESS, "Managed sandbox admission requires box.local.default_workspace");
+	if (ask.size_mb < LIM_VOLUME_MB)
+		return err_set(e, E_READINESS, "a volume of %lu MiB is too small for a workspace: %d are the least",
+		    ask.size_mb, LIM_VOLUME_MB);
+	snprintf(path, sizeof(path), "%s/tenants/%s", base, ns);
+	ask.inodes = ask.size_mb * MIB / INODE_BYTES;
+	if (ask.inodes > h->config->workspace_entries)
+		ask.inodes = h->config->workspace_entries;
+	return pool_ask(h->pool, MSG_POOL_CREATE, &ask, fn, arg, e) == 0 ? -1 : 0;
+}
+
+void
+pool_workspace(struct house *h, const char *ns, ask_fn *fn, void *arg)
+{
+	struct msg_pool_volume none;
+	struct msg             reply = { .envelope = ENV_REPLY, .type = MSG_POOL_VOLUME, .body = &none };
+
+	msg_defaults(MSG_POOL_VOLUME, &none);
+	if (pool_is_used(h) && ask_workspace(h, ns, fn, arg, &reply.error) == 0)
+		return;
+	reply.failed = pool_is_used(h);
+	fn(arg, &reply);
+}
+
+/* ---- open and close ---- */
+
+/* Before the loop runs, and the only time anybody waits for it. */
+static int
+mount_all(struct pool *p, struct err *e)
+{
+	char  program[PATH_MAX + 16];
+	char *argv[] = { "box-pool", "mount", p->dir, NULL };
+	pid_t pid;
+	int   status;
+
+	snprintf(program, sizeof(program), "%s/box-pool", p->house->dirs->libexec);
+	int r = posix_spawn(&pid, program, NULL, NULL, argv, environ);
+	if (r != 0) {
+		errno = r;
+		return err_sys(e, "start %s", program);
+	}
+	while (waitpid(pid, &status, 0) == -1)
+		if (errno != EINTR)
+			return err_sys(e, "wait for box-pool");
+	if (status != 0)
+		log_error("box-pool: not every volume is mounted (%s)", child_status(status));
+	return 0;
+}
+
+struct pool *
+pool_open(struct house *h, struct err *e)
+{
+	struct pool *p = calloc(1, sizeof(*p));
+
+	if (p == NULL) {
+		err_set(e, E_SYS, "no memory");
+		return NULL;
+	}
+	p->house = h;
+	TAILQ_INIT(&p->wanted);
+	ev_timer_init(&p->stuck, on_stuck, 0., LIM_POOL_SEC);
+	p->stuck.data = p;
+	if (*h->config->pool_dir != '\0')
+		snprintf(p->dir, sizeof(p->dir), "%s", h->config->pool_dir);
+	else
+		snprintf(p->dir, sizeof(p->dir), "%.4000s/" DEFAULT_DIR, h->dirs->state);
+	if (access(p->dir, F_OK) == 0 && mount_all(p, e) == -1)
+		pool_close(&p);
+	return p;
+}
+
+void
+pool_close(struct pool **pp)
+{
+	struct pool *p = *pp;
+
+	*pp = NULL;
+	if (p == NULL)
+		return;
+	ev_timer_stop(p->house->loop, &p->stuck);
+	child_close(&p->child);
+	while (!TAILQ_EMPTY(&p->wanted)) {
+		struct wanted *w = TAILQ_FIRST(&p->wanted);
+
+		TAILQ_REMOVE(&p->wanted, w, next);
+		free(w);
+	}
+	free(p);
+}

@@ -1,0 +1,32 @@
+/*
+ * Volumes: file systems of a fixed size and a fixed number of files, in files behind loop devices, mounted where the
+ * host and LangBot see them too.  A kernel without project quotas bounds a directory this way, bytes and inodes both.
+ * All of it is done by box-pool, a process that may block; here is only whom to answer.
+ *
+ * Volumes outlive boxd and the machine: what was mounted is mounted again before anything else is served.
+ */
+#ifndef SUPERVISOR_POOL_H
+#define SUPERVISOR_POOL_H
+
+#include "core/ask.h"
+
+/* What is recorded is mounted when this returns; what could not be is logged, and never hides or loses a file. */
+struct pool *pool_open(struct house *, struct err *);
+void         pool_close(struct pool **);
+
+/* POOL_CREATE, POOL_REMOVE and POOL_STATUS of a client. */
+int pool_deliver(struct house *, const struct msg *, struct err *);
+
+/* Is there a volume for every workspace that is let in? */
+bool pool_is_used(const struct house *);
+
+/*
+ * The volume of a workspace, by the name of its directory, made and mounted if it is not.  fn gets a MSG_POOL_VOLUME;
+ * without a pool it is called with that at once, and empty.
+ */
+void pool_workspace(struct house *, const char *ns, ask_fn *, void *arg);
+
+/* Ask box-pool; as ask() does. */
+uint64_t pool_ask(struct pool *, enum msg_type, const void *body, ask_fn *, void *arg, struct err *);
+
+#endif

@@ -1,0 +1,130 @@
+#include "children/reopen.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "children/child.h"
+#include "children/egress.h"
+#include "core/dirs.h"
+#include "core/registry.h"
+#include "core/session_impl.h"
+
+struct reopen {
+	struct house *house;
+	struct child *child; /* owned; NULL: nothing is under way */
+	uint64_t      id;    /* of the session it is for */
+};
+
+static void next(struct reopen *);
+
+static void
+on_msg(void *arg, struct msg *m)
+{
+	struct reopen *r = arg;
+
+	if (m->type == MSG_WORKER_FAILED)
+		log_warn("session=%lu its namespace keeps the ranges it was built with: %s", r->id,
+		    ((const struct msg_worker_failed *)m->body)->reason);
+	if (m->type == MSG_WORKER_FAILED)
+		child_kill(r->child);
+}
+
+static void
+on_gone(void *arg, int status)
+{
+	struct reopen *r = arg;
+
+	(void)status;
+	child_close(&r->child);
+	next(r);
+}
+
+static const struct child_ops ops = { on_msg, on_gone };
+
+static int
+start(struct reopen *r, struct session *s, struct err *e)
+{
+	struct msg_worker_start start;
+	char                    program[PATH_MAX + 16];
+
+	snprintf(program, sizeof(program), "%s/box-session", r->house->dirs->libexec);
+	r->child = child_spawn(r->house->loop, program, FROM_WORKER, &ops, r, e);
+	if (r->child == NULL)
+		return -1;
+	session_fill_start(s, &s->spec, WORK_REOPEN, &start);
+	struct strs *opened = session_net_plan(s, &start);
+	int          sent = link_send(child_link(r->child), MSG_WORKER_START, 0, 0, &start, e);
+	free(opened);
+	return sent;
+}
+
+static bool
+is_outdated(const struct session *s, uint64_t generation)
+{
+	return s->net_mode == NET_MODE_EGRESS && s->net_generation != generation && s->init_pid != 0 && !s->spare &&
+	       (s->state == STATE_READY || s->state == STATE_RESTARTING);
+}
+
+static bool
+find_outdated(struct session *s, void *arg)
+{
+	struct session **found = arg;
+
+	if (!is_outdated(s, egress_generation(s->house->egress)))
+		return true;
+	*found = s;
+	return false;
+}
+
+static void
+next(struct reopen *r)
+{
+	struct session *s = NULL;
+	struct err      e;
+
+	if (r->child != NULL || r->house->stopping)
+		return;
+	registry_each(r->house->registry, find_outdated, &s);
+	if (s == NULL)
+		return;
+	r->id = s->id;
+	if (start(r, s, &e) == 0)
+		return;
+	log_warn("session=%lu its namespace keeps the ranges it was built with: %s", r->id, e.text);
+	s->net_generation = egress_generation(r->house->egress);
+	if (r->child != NULL)
+		child_kill(r->child); /* its end goes on with the next */
+	else
+		next(r);
+}
+
+void
+reopen_all(struct reopen *r)
+{
+	next(r);
+}
+
+struct reopen *
+reopen_open(struct house *h, struct err *e)
+{
+	struct reopen *r = calloc(1, sizeof(*r));
+
+	if (r == NULL) {
+		err_set(e, E_SYS, "no memory");
+		return NULL;
+	}
+	r->house = h;
+	return r;
+}
+
+void
+reopen_close(struct reopen **rp)
+{
+	if (*rp != NULL && (*rp)->child != NULL)
+		child_kill((*rp)->child);
+	if (*rp != NULL)
+		child_close(&(*rp)->child);
+	free(*rp);
+	*rp = NULL;
+}

@@ -1,0 +1,23 @@
+/*
+ * box-store seen from outside: skills and LangBot's workspace directories.  There is none until it is needed
+ * or configured; one that dies is started again, and what it was doing is told to have failed.
+ */
+#ifndef SUPERVISOR_STORE_H
+#define SUPERVISOR_STORE_H
+
+#include "core/ask.h"
+
+struct store *store_open(struct house *, struct err *);
+void          store_close(struct store **);
+
+/*
+ * Another configuration: a second store tries it, and takes the place of the first when it stands.  fn gets a
+ * MSG_STORE_READY, or a failure, and then nothing has changed.
+ */
+int store_configure(struct store *, const struct msg_box_local *, ask_fn *, void *arg, struct err *);
+
+/* Ask it; as ask() does. */
+uint64_t store_ask(struct store *, enum msg_type, const void *body, ask_fn *, void *arg, struct err *);
+void     store_drop(struct store *, uint64_t id);
+
+#endif

@@ -1,0 +1,26 @@
+/* The part of a spec that is about mounts and the root, as text: nothing of the host is looked at here. */
+#ifndef SUPERVISOR_MOUNTSPEC_H
+#define SUPERVISOR_MOUNTSPEC_H
+
+#include "base/err.h"
+#include "wire/msg.h"
+
+/* Fill in defaults and refuse what can be seen to be wrong. */
+int mountspec_fill(struct msg_spec *, struct err *);
+
+/*
+ * Has the second a writable extra mount more than the first, and a quota that it counts against?  Whoever measures a
+ * workspace is told its places once, when the sandbox is built.
+ */
+bool mountspec_must_count(const struct msg_spec *, const struct msg_spec *);
+
+/* Is this mount one of its own? */
+bool mountspec_has_extra(const struct msg_spec *, const struct msg_mount *);
+
+/* Does it name any path of the host? */
+bool mountspec_wants_host(const struct msg_spec *);
+
+/* Is it what a sandbox is built with when nobody asks for anything?  But for its image. */
+bool mountspec_is_default(const struct msg_spec *);
+
+#endif

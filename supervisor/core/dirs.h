@@ -1,0 +1,35 @@
+/* The state and the runtime directory: made with the right modes, owned by one boxd. */
+#ifndef SUPERVISOR_DIRS_H
+#define SUPERVISOR_DIRS_H
+
+#include <limits.h>
+
+#include "config/config.h"
+
+struct dirs {
+	char state[PATH_MAX];
+	char runtime[PATH_MAX];
+	char empty[PATH_MAX];   /* for the gateway to be locked into */
+	char libexec[PATH_MAX]; /* where box-session, box-init and box-gateway are */
+	char instance[17];      /* name of this state directory, in cgroups and logs */
+	int  lock;              /* owned; held as long as we live */
+	int  sessions;          /* owned; <state>/sessions */
+	int  templates;         /* owned; <state>/templates: file systems to copy for workspaces */
+	int  images;            /* owned; <state>/images */
+	bool listening;         /* the socket is ours to remove */
+};
+
+/* Find the names, make the directories, take the lock. */
+int  dirs_open(struct dirs *, const struct config *, struct err *);
+void dirs_close(struct dirs *);
+
+/* The directory of an image, by descriptor; -1 when there is none of that name. */
+int dirs_image(const struct dirs *, const char *image);
+
+/* The listening Unix socket <runtime>/boxd.sock; -1 and the reason. */
+int dirs_listen(struct dirs *, const char *group, struct err *);
+
+/* Remove the socket and the empty directory. */
+void dirs_tidy(const struct dirs *);
+
+#endif

@@ -1,0 +1,287 @@
+#include "core/registry.h"
+
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <unistd.h>
+
+#include "core/machine.h"
+#include "core/notify.h"
+#include "core/share.h"
+#include "core/spare.h"
+#include "langbot/tenancy.h"
+
+enum { UIDS = 65536 };
+
+struct seat {
+	TAILQ_ENTRY(seat) next;
+	const char     *name;    /* borrowed from the session */
+	struct session *session; /* owned */
+};
+
+struct registry {
+	struct house *house;
+	void         *by_name;     /* the seats below, by name */
+	TAILQ_HEAD(, seat) by_age; /* owned */
+	size_t seats;              /* taken, those of spares included */
+	size_t spares;
+	bool  *slots; /* owned; uid ranges in use */
+	size_t nslots;
+	void (*on_empty)(void *); /* set while draining */
+	void *on_empty_arg;
+};
+
+static int
+name_order(const void *a, const void *b)
+{
+	return strcmp(((const struct seat *)a)->name, ((const struct seat *)b)->name);
+}
+
+struct registry *
+registry_open(struct house *h, struct err *e)
+{
+	struct registry *r = calloc(1, sizeof(*r));
+
+	if (r == NULL || (r->slots = calloc(h->config->max_sessions * 2, sizeof(bool))) == NULL) {
+		err_set(e, E_SYS, "no memory for the registry");
+		free(r);
+		return NULL;
+	}
+	r->house = h;
+	r->nslots = h->config->max_sessions * 2; /* spares, and adopted ones beyond a lowered maximum, need some too */
+	TAILQ_INIT(&r->by_age);
+	return r;
+}
+
+struct session *
+registry_find(const struct registry *r, const char *name)
+{
+	struct seat   key = { .name = name };
+	struct seat **at = tfind(&key, &r->by_name, name_order);
+
+	return at == NULL ? NULL : (*at)->session;
+}
+
+static size_t
+slot_of(const struct registry *r, uint32_t uid_base)
+{
+	return (uid_base - (uint32_t)r->house->config->uid_base) / UIDS;
+}
+
+struct kin {
+	char     ns[NAMESPACE_LEN + 1];
+	uint64_t count;
+};
+
+static bool
+count_kin(struct session *s, void *arg)
+{
+	struct kin *k = arg;
+	char        ns[NAMESPACE_LEN + 1];
+
+	k->count += tenancy_namespace_of(session_name(s), ns) && strcmp(ns, k->ns) == 0;
+	return true;
+}
+
+int
+registry_room(struct registry *r, const char *name, struct err *e)
+{
+	const struct config *c = r->house->config;
+	struct kin           kin = { .count = 0 };
+
+	if (registry_count(r) >= c->max_sessions)
+		return err_set(e, E_CAPACITY, "session capacity reached (max_sessions = %lu)", c->max_sessions);
+	if (!tenancy_namespace_of(name, kin.ns))
+		return 0;
+	registry_each(r, count_kin, &kin);
+	return share_check(c, kin.count, c->max_sessions, E_CAPACITY, "session capacity reached", e);
+}
+
+int
+registry_uids(struct registry *r, uint32_t *uid_base, struct err *e)
+{
+	if (!r->house->machine->root) {
+		*uid_base = geteuid();
+		return 0;
+	}
+	for (size_t i = 0; i < r->nslots; i++)
+		if (!r->slots[i]) {
+			r->slots[i] = true;
+			*uid_base = (uint32_t)(r->house->config->uid_base + i * UIDS);
+			return 0;
+		}
+	return err_set(e, E_CAPACITY, "no range of uids is free");
+}
+
+void
+registry_claim(struct registry *r, uint32_t uid_base)
+{
+	if (r->house->machine->root && slot_of(r, uid_base) < r->nslots)
+		r->slots[slot_of(r, uid_base)] = true;
+}
+
+void
+registry_release(struct registry *r, uint32_t uid_base)
+{
+	if (r->house->machine->root && slot_of(r, uid_base) < r->nslots)
+		r->slots[slot_of(r, uid_base)] = false;
+}
+
+static void
+tell_status(const struct registry *r)
+{
+	notify("STATUS=%zu of %lu sessions", registry_count(r), r->house->config->max_sessions);
+}
+
+void
+registry_add(struct registry *r, struct session *s)
+{
+	struct seat *en = calloc(1, sizeof(*en));
+
+	if (en == NULL)
+		abort();
+	en->session = s;
+	en->name = session_name(s);
+	TAILQ_INSERT_TAIL(&r->by_age, en, next);
+	tsearch(en, &r->by_name, name_order);
+	r->seats++;
+	r->spares += session_is_spare(s);
+	tell_status(r);
+}
+
+void
+registry_remove(struct registry *r, struct session *s)
+{
+	struct seat   key = { .name = session_name(s) };
+	struct seat **at = tfind(&key, &r->by_name, name_order);
+	struct seat  *en = *at;
+
+	tdelete(en, &r->by_name, name_order);
+	TAILQ_REMOVE(&r->by_age, en, next);
+	r->seats--;
+	if (session_is_spare(s)) {
+		r->spares--;
+		spares_lost(r->house->spares);
+	}
+	registry_release(r, session_uid_base(s));
+	session_free(s);
+	free(en);
+	tell_status(r);
+	if (r->seats == 0 && r->on_empty != NULL)
+		r->on_empty(r->on_empty_arg);
+}
+
+size_t
+registry_count(const struct registry *r)
+{
+	return r->seats - r->spares;
+}
+
+size_t
+registry_spares(const struct registry *r)
+{
+	return r->spares;
+}
+
+struct session *
+registry_take_spare(struct registry *r, const char *name, const struct msg_spec *spec)
+{
+	struct seat *en;
+
+	TAILQ_FOREACH (en, &r->by_age, next)
+		if (session_fits(en->session, spec))
+			break;
+	if (en == NULL)
+		return NULL;
+	tdelete(en, &r->by_name, name_order); /* by its old name */
+	session_rename(en->session, name);
+	tsearch(en, &r->by_name, name_order);
+	TAILQ_REMOVE(&r->by_age, en, next); /* it is born now */
+	TAILQ_INSERT_TAIL(&r->by_age, en, next);
+	r->spares--;
+	spares_used(r->house->spares);
+	return en->session;
+}
+
+void
+registry_each(struct registry *r, bool (*fn)(struct session *, void *), void *arg)
+{
+	struct seat *en = TAILQ_FIRST(&r->by_age), *next;
+
+	for (; en != NULL; en = next) {
+		next = TAILQ_NEXT(en, next);
+		if (!fn(en->session, arg))
+			return;
+	}
+}
+
+static bool
+forget_conn(struct session *s, void *arg)
+{
+	session_conn_gone(s, *(uint64_t *)arg);
+	return true;
+}
+
+void
+registry_conn_gone(struct registry *r, uint64_t conn)
+{
+	registry_each(r, forget_conn, &conn);
+}
+
+struct owner_search {
+	uint64_t        conn, id;
+	struct session *found;
+};
+
+static bool
+has_request(struct session *s, void *arg)
+{
+	struct owner_search *o = arg;
+
+	if (session_has_request(s, o->conn, o->id))
+		o->found = s;
+	return o->found == NULL;
+}
+
+struct session *
+registry_request_owner(struct registry *r, uint64_t conn, uint64_t id)
+{
+	struct owner_search o = { .conn = conn, .id = id };
+
+	registry_each(r, has_request, &o);
+	return o.found;
+}
+
+static bool
+close_one(struct session *s, void *arg)
+{
+	session_close(s, arg);
+	return true;
+}
+
+void
+registry_drain(struct registry *r, const char *why, void (*on_empty)(void *), void *arg)
+{
+	r->on_empty = on_empty;
+	r->on_empty_arg = arg;
+	if (r->seats == 0)
+		on_empty(arg);
+	else
+		registry_each(r, close_one, (void *)why);
+}
+
+void
+registry_close(struct registry **rp)
+{
+	struct registry *r = *rp;
+
+	if (r == NULL)
+		return;
+	*rp = NULL;
+	r->on_empty = NULL;
+	while (!TAILQ_EMPTY(&r->by_age))
+		registry_remove(r, TAILQ_FIRST(&r->by_age)->session);
+	free(r->slots);
+	free(r);
+}

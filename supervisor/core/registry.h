@@ -1,0 +1,49 @@
+/* All sessions, by name and by age; the only owner of a struct session. */
+#ifndef SUPERVISOR_REGISTRY_H
+#define SUPERVISOR_REGISTRY_H
+
+#include "core/session.h"
+#include "house.h"
+
+struct registry *registry_open(struct house *, struct err *);
+void             registry_close(struct registry **);
+
+/* NULL when there is none of that name. */
+struct session *registry_find(const struct registry *, const char *name);
+
+/* Is there room for one more session, and may its workspace, if it has one, take that? */
+int registry_room(struct registry *, const char *name, struct err *);
+
+/* A range of uids of its own; -1 and the reason. */
+int registry_uids(struct registry *, uint32_t *uid_base, struct err *);
+
+void registry_release(struct registry *, uint32_t uid_base);
+
+/* An adopted session has its range already. */
+void registry_claim(struct registry *, uint32_t uid_base);
+
+void registry_add(struct registry *, struct session *);
+
+/* Its last breath: the session is freed here. */
+void registry_remove(struct registry *, struct session *);
+
+/* Sessions; and sandboxes built ahead, which are none yet. */
+size_t registry_count(const struct registry *);
+size_t registry_spares(const struct registry *);
+
+/* A ready spare for this spec, by its new name; NULL when there is none. */
+struct session *registry_take_spare(struct registry *, const char *name, const struct msg_spec *);
+
+/* In order of age; stops when fn returns false. */
+void registry_each(struct registry *, bool (*fn)(struct session *, void *), void *arg);
+
+/* A connection is gone (0: all of them). */
+void registry_conn_gone(struct registry *, uint64_t conn);
+
+/* Whose request is this?  NULL when nobody has it. */
+struct session *registry_request_owner(struct registry *, uint64_t conn, uint64_t id);
+
+/* End every session; on_empty is called when the last is gone. */
+void registry_drain(struct registry *, const char *why, void (*on_empty)(void *), void *arg);
+
+#endif

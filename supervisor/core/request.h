@@ -1,0 +1,82 @@
+/*
+ * Requests waiting on a session.  Each ends in exactly one reply, or in none when its
+ * client is gone by then.
+ */
+#ifndef SUPERVISOR_REQUEST_H
+#define SUPERVISOR_REQUEST_H
+
+#include <sys/queue.h>
+
+#include "children/artifact.h"
+#include "children/gateway.h"
+#include "wire/msg.h"
+
+/* Of a process_attach: what the next worker needs to go on with it. */
+struct attachment {
+	char     process[LIM_NAME + 1];
+	uint64_t offset, acked, window, again;
+	bool     go_on;
+};
+
+struct request {
+	TAILQ_ENTRY(request) next;
+	enum msg_type   type;
+	uint64_t        conn; /* 0: nobody waits any more */
+	uint64_t        id;
+	uint64_t        exec;           /* what is passed on: its id towards the worker; else 0 */
+	uint64_t        streamed_to[2]; /* streamed: output passed on so far, by stream */
+	bool            streamed;
+	bool            anew; /* a CREATE, in held: to be routed once more when the session is gone */
+	enum on_timeout on_timeout;
+	bool            dies_alone; /* EXEC: cancelled when its client is gone */
+	uint64_t        denied;     /* EXEC: so many connections of its session had been refused before */
+	enum { MOUNTS_OWN, MOUNTS_WANTED, MOUNTS_ASKED } mounts; /* EXEC: those of its session, or none yet */
+	int                   ns;                                /* owned; EXEC: its mount namespace, or -1 */
+	struct session       *session;                           /* EXEC: while its mounts are made */
+	struct artifact_hold *artifacts;                         /* owned; EXEC: copies that are mounted for it */
+	struct packet         held;       /* not yet sent to a worker; EXEC, after a timeout: the reply */
+	struct packet         sent;       /* EXEC: to be sent once more, should no init have heard of it */
+	struct attachment    *attachment; /* owned; PROCESS_ATTACH only */
+};
+
+TAILQ_HEAD(requests, request);
+
+/* NULL without memory. */
+struct request *request_add(struct requests *, const struct msg *);
+/* A command of before our time, that runs without a client. */
+struct request *request_add_orphan(struct requests *, uint64_t exec);
+
+struct request *request_find(const struct requests *, uint64_t conn, uint64_t id);
+struct request *request_by_exec(const struct requests *, uint64_t exec);
+size_t          requests_count(const struct requests *, enum msg_type);
+
+/* To count what a session holds is no use of it: the session stays as idle as it is. */
+bool request_is_use(const struct request *);
+bool requests_use(const struct requests *); /* any of them */
+
+/* Of those the ones in a worker's hands. */
+size_t requests_sent(const struct requests *, enum msg_type);
+
+/* Those that a worker has or shall get, commands not counted. */
+size_t requests_forwarded(const struct requests *);
+
+void request_reply(struct requests *, struct request *, struct gateway *, enum msg_type, const void *body);
+void request_fail(struct requests *, struct request *, struct gateway *, const struct err *);
+
+/* Every request of that type. */
+void requests_reply_all(struct requests *, enum msg_type, struct gateway *, enum msg_type result, const void *body);
+void requests_fail_all(struct requests *, enum msg_type, struct gateway *, const struct err *);
+
+/* Attachments whose client is gone; nobody is told. */
+void requests_drop_deaf(struct requests *);
+
+/* All that was forwarded, or of that only what a worker had in its hands and the next cannot go on with. */
+void requests_fail_forwarded(struct requests *, struct gateway *, const struct err *);
+void requests_fail_sent(struct requests *, struct gateway *, const struct err *);
+
+void request_drop(struct requests *, struct request *);
+
+/* Out of its list: whoever takes it replies or fails it with a list of its own. */
+struct request *request_take(struct requests *, struct request *);
+
+#endif

@@ -1,0 +1,458 @@
+#include "core/session_impl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "children/gateway.h"
+#include "children/mounter.h"
+#include "core/ask.h"
+#include "core/machine.h"
+
+/* ---- looking at it -------------------------------------------------------------- */
+
+const char *
+session_name(const struct session *s)
+{
+	return s->name;
+}
+
+const struct msg_spec *
+session_spec(const struct session *s)
+{
+	return &s->spec;
+}
+
+uint32_t
+session_uid_base(const struct session *s)
+{
+	return s->uid_base;
+}
+
+/* The machine's walls, and those that the session's own workspace has. */
+static struct msg_isolation
+isolation(const struct session *s)
+{
+	struct msg_isolation i = s->house->machine->isolation;
+
+	i.walls = s->walls;
+	return i;
+}
+
+void
+session_count_walls(struct session *s)
+{
+	const struct strs *machine = &s->house->machine->isolation.walls;
+	size_t             n = machine->n;
+
+	if (n > 0)
+		memcpy(s->wall_names, machine->v, n * sizeof(*s->wall_names));
+	if (s->disk.hard_bytes)
+		s->wall_names[n++] = wall_name(WALL_QUOTA_BYTES);
+	if (s->disk.hard_inodes)
+		s->wall_names[n++] = wall_name(WALL_QUOTA_INODES);
+	s->walls = (struct strs){ n, s->wall_names };
+}
+
+struct msg_session_info
+session_info(const struct session *s)
+{
+	return (struct msg_session_info){
+		.session = s->name,
+		.id = s->id,
+		.state = s->state,
+		.spec = s->spec,
+		.isolation = isolation(s),
+		.disk = s->disk,
+		.net = session_net_info(s),
+		.created_ms = s->created_ms,
+		.last_used_ms = s->last_used_ms,
+		.paused = s->paused,
+		.running = requests_count(&s->pending, MSG_EXEC),
+		.execs = s->execs,
+		.processes = s->processes,
+		.worker_pid = s->child == NULL ? 0 : (uint64_t)child_pid(s->child),
+		.init_pid = s->init_pid,
+		.worker_restarts = s->worker_restarts,
+		.build_us = s->build_us,
+		.notice = s->notice,
+	};
+}
+
+uint64_t
+session_ended_processes(const struct session *s)
+{
+	return s->ended;
+}
+
+bool
+session_has_request(const struct session *s, uint64_t conn, uint64_t id)
+{
+	return request_find(&s->pending, conn, id) != NULL;
+}
+
+/* ---- what a client wants ------------------------------------------------------------------ */
+
+static int
+on_create(struct session *s, const struct msg *m, struct err *e)
+{
+	struct msg_session_info info = session_info(s);
+
+	if (s->state != STATE_READY) {
+		if (request_add(&s->pending, m) == NULL)
+			return err_set(e, E_SYS, "no memory for a request");
+		return 0;
+	}
+	info.reused = true;
+	gateway_reply(s->house->gateway, MSG_SESSION_INFO, m->conn, m->id, &info);
+	session_touch(s);
+	return 0;
+}
+
+static int
+send_or_hold(struct session *s, struct request *r, const struct msg_exec *x, struct err *e)
+{
+	if (msg_encode(&r->held, MSG_EXEC, r->exec, 0, x, e) == -1)
+		return -1;
+	if (s->state != STATE_READY)
+		return 0;
+	return r->mounts == MOUNTS_WANTED ? session_ask_mounts(s, r, e) : session_send_exec(s, r, e);
+}
+
+static int
+on_exec(struct session *s, const struct msg *m, struct err *e)
+{
+	struct msg_exec x = *(const struct msg_exec *)m->body;
+	struct request *r;
+	bool            mounts;
+
+	if (mounter_check(&s->spec, &x, &mounts, e) == -1)
+		return -1;
+	if (requests_count(&s->pending, MSG_EXEC) >= LIM_EXECS)
+		return err_set(e, E_CAPACITY, "%d commands are running in session %s already", LIM_EXECS, s->name);
+	if ((r = request_add(&s->pending, m)) == NULL)
+		return err_set(e, E_SYS, "no memory for a request");
+	r->exec = house_next_id(s->house);
+	r->mounts = mounts ? MOUNTS_WANTED : MOUNTS_OWN;
+	r->streamed = x.window > 0;
+	r->on_timeout = x.on_timeout;
+	r->dies_alone = x.on_disconnect == ON_DISCONNECT_CANCEL;
+	r->denied = session_net_info(s).denied;
+	if (send_or_hold(s, r, &x, e) == -1) {
+		request_drop(&s->pending, r);
+		return -1;
+	}
+	s->house->running++;
+	session_touch(s);
+	return 0;
+}
+
+/* What the worker does and answers, as it came.  Who waits for it is told if the worker dies. */
+static int
+forward(struct session *s, const struct msg *m, struct err *e)
+{
+	struct request *r;
+
+	if (requests_forwarded(&s->pending) >= LIM_EXECS)
+		return err_set(e, E_CAPACITY, "%d requests are waiting in session %s already", LIM_EXECS, s->name);
+	if ((r = request_add(&s->pending, m)) == NULL)
+		return err_set(e, E_SYS, "no memory for a request");
+	r->exec = house_next_id(s->house);
+	int sent = s->state == STATE_READY ? link_send(child_link(s->child), m->type, r->exec, 0, m->body, e)
+					   : msg_encode(&r->held, m->type, r->exec, 0, m->body, e);
+	if (sent == -1)
+		request_drop(&s->pending, r);
+	return sent;
+}
+
+static int
+on_forward(struct session *s, const struct msg *m, struct err *e)
+{
+	if (forward(s, m, e) == -1)
+		return -1;
+	session_touch(s);
+	return 0;
+}
+
+static int
+on_usage(struct session *s, const struct msg *m, struct err *e)
+{
+	if (requests_count(&s->pending, MSG_FILE_USAGE) >= LIM_USAGE_PENDING)
+		return err_set(
+		    e, E_BUSY, "what session %s holds is being counted %d times already", s->name, LIM_USAGE_PENDING);
+	return forward(s, m, e);
+}
+
+int
+session_make_anew(struct session *s, const struct msg *m, struct err *e)
+{
+	struct request *r;
+
+	if (s->state == STATE_CLOSING && !s->anew)
+		return err_set(e, E_STATE, "session %s is being deleted", s->name);
+	if ((r = request_add(&s->pending, m)) == NULL)
+		return err_set(e, E_SYS, "no memory for a request");
+	if (msg_encode(&r->held, MSG_CREATE, m->id, 0, m->body, e) == -1) {
+		request_drop(&s->pending, r);
+		return -1;
+	}
+	r->type = MSG_NONE; /* not to be failed with those who wait for the old one */
+	r->anew = s->anew = true;
+	session_close(s, "its extra_mounts changed, so it is made anew");
+	return 0;
+}
+
+bool
+session_is_made_anew(const struct session *s)
+{
+	return s->anew;
+}
+
+bool
+session_is_closing(const struct session *s)
+{
+	return s->state == STATE_CLOSING;
+}
+
+/* The delete came after the create, so nothing shall be there in the end. */
+static void
+fail_anew(struct session *s)
+{
+	struct request *r = TAILQ_FIRST(&s->pending), *next;
+	struct err      why;
+
+	err_set(&why, E_STATE, "session %s was deleted before it was made anew", s->name);
+	for (; r != NULL; r = next) {
+		next = TAILQ_NEXT(r, next);
+		if (r->anew)
+			request_fail(&s->pending, r, s->house->gateway, &why);
+	}
+}
+
+/* Whether it replaces one only the worker knows: when all places are taken, nothing else may start. */
+static int
+on_process_start(struct session *s, const struct msg *m, struct err *e)
+{
+	struct msg_process_start start = *(const struct msg_process_start *)m->body;
+	struct msg               changed = *m;
+	struct house            *h = s->house;
+
+	if (m->conn != CONN_OWN)
+		start.capacity = 0; /* ours to say */
+	if (h->processes + h->starting >= h->config->max_processes)
+		start.capacity = h->config->max_processes;
+	changed.body = &start;
+	if (on_forward(s, &changed, e) == -1)
+		return -1;
+	h->starting++;
+	return 0;
+}
+
+static int
+on_process_attach(struct session *s, const struct msg *m, struct err *e)
+{
+	const struct msg_process_attach *a = m->body;
+	struct attachment               *kept = calloc(1, sizeof(*kept));
+
+	if (kept == NULL)
+		return err_set(e, E_SYS, "no memory for a request");
+	*kept = (struct attachment){
+		.offset = a->stdout_offset, .window = a->window, .again = a->again, .go_on = a->go_on
+	};
+	snprintf(kept->process, sizeof(kept->process), "%s", *a->process != '\0' ? a->process : "default");
+	if (on_forward(s, m, e) == -1) {
+		free(kept);
+		return -1;
+	}
+	struct request *r = TAILQ_LAST(&s->pending, requests);
+	r->attachment = kept;
+	r->streamed = true;
+	return 0;
+}
+
+/*
+ * From here on the session counts as paused, so that nothing is sent behind the worker's
+ * freezing; a pause that fails is taken back.
+ */
+static int
+on_pause(struct session *s, const struct msg *m, struct err *e)
+{
+	const struct walls *w = &s->house->machine->walls;
+
+	if (!w->in_force[WALL_FREEZE])
+		return err_set(e, E_BACKEND, "no session can be paused here: %s", w->missing[WALL_FREEZE]);
+	if (session_remember_pause(s, true, e) == -1 || on_forward(s, m, e) == -1)
+		return -1;
+	s->paused = true;
+	return 0;
+}
+
+static int
+on_unpause(struct session *s, const struct msg *m, struct err *e)
+{
+	return session_remember_pause(s, false, e) == -1 ? -1 : on_forward(s, m, e);
+}
+
+static int
+on_delete(struct session *s, const struct msg *m, struct err *e)
+{
+	fail_anew(s);
+	if (request_add(&s->pending, m) == NULL)
+		return err_set(e, E_SYS, "no memory for a request");
+	session_close(s, "deleted");
+	return 0;
+}
+
+/* Not sent to a worker yet: nothing to kill. */
+static void
+cancel_held(struct session *s, struct request *r)
+{
+	struct err why;
+
+	err_set(&why, E_STATE, "cancelled before it was started");
+	s->house->running--;
+	request_fail(&s->pending, r, s->house->gateway, &why);
+}
+
+/* The process goes on. */
+static void
+cancel_attachment(struct session *s, struct request *r)
+{
+	struct err why, ignored;
+
+	if (s->child != NULL && r->held.bytes.len == 0)
+		link_send(child_link(s->child), MSG_DETACH, 0, 0, &(struct msg_detach){ .call = r->exec }, &ignored);
+	err_set(&why, E_STATE, "detached from process %s", r->attachment->process);
+	request_fail(&s->pending, r, s->house->gateway, &why);
+}
+
+static int
+on_cancel(struct session *s, const struct msg *m, struct err *e)
+{
+	struct request   *r = request_find(&s->pending, m->conn, ((const struct msg_cancel *)m->body)->call);
+	struct msg_cancel c = { .call = r->exec };
+	struct msg_done   done;
+
+	if (r->attachment != NULL) {
+		cancel_attachment(s, r);
+		gateway_reply(s->house->gateway, MSG_DONE, m->conn, m->id, &done);
+		return 0;
+	}
+	if (r->type != MSG_EXEC)
+		return err_set(e, E_NOTFOUND, "request %lu is not a running command", r->id);
+	if (r->held.bytes.len > 0)
+		cancel_held(s, r);
+	else if (s->child == NULL)
+		return err_set(e, E_BUSY, "the session's worker is being restarted");
+	else if (link_send(child_link(s->child), MSG_CANCEL, house_next_id(s->house), 0, &c, e) == -1)
+		return -1;
+	gateway_reply(s->house->gateway, MSG_DONE, m->conn, m->id, &done);
+	return 0;
+}
+
+static int
+on_output_ack(struct session *s, const struct msg *m, struct err *e)
+{
+	struct msg_output_ack a = *(const struct msg_output_ack *)m->body;
+	struct request       *r = request_find(&s->pending, m->conn, a.call);
+
+	if (a.offset > r->streamed_to[a.stream])
+		return err_set(e, E_INVALID, "output_ack.offset: %lu is more than the %lu bytes sent", a.offset,
+		    r->streamed_to[a.stream]);
+	a.call = r->exec;
+	if (r->attachment != NULL && a.stream == STREAM_STDOUT && a.offset > r->attachment->acked)
+		r->attachment->acked = a.offset;
+	if (s->child == NULL)
+		return 0; /* the next worker is told by offset */
+	return link_send(child_link(s->child), MSG_OUTPUT_ACK, 0, 0, &a, e);
+}
+
+#define IN(st) (1U << (st))
+#define ALIVE (IN(STATE_STARTING) | IN(STATE_READY) | IN(STATE_RESTARTING))
+
+static const struct {
+	int (*fn)(struct session *, const struct msg *, struct err *);
+	unsigned when;  /* states in which it is welcome */
+	bool     awake; /* not while it is paused */
+} on[MSG__COUNT] = {
+	[MSG_CREATE] = { on_create, ALIVE, false },
+	[MSG_EXEC] = { on_exec, ALIVE, true },
+	[MSG_DELETE] = { on_delete, ALIVE | IN(STATE_CLOSING), false },
+	[MSG_CANCEL] = { on_cancel, ALIVE, false },
+	[MSG_OUTPUT_ACK] = { on_output_ack, ALIVE, false },
+	[MSG_PAUSE] = { on_pause, ALIVE, false },
+	[MSG_UNPAUSE] = { on_unpause, ALIVE, false },
+	[MSG_PROCESS_START] = { on_process_start, ALIVE, true },
+	[MSG_PROCESS_GET] = { on_forward, ALIVE, false },
+	[MSG_PROCESS_LIST] = { on_forward, ALIVE, false },
+	[MSG_PROCESS_STOP] = { on_forward, ALIVE, false },
+	[MSG_PROCESS_WRITE] = { on_forward, ALIVE, true },
+	[MSG_PROCESS_ATTACH] = { on_process_attach, ALIVE, false },
+	[MSG_FILE_STAT] = { on_forward, ALIVE, true },
+	[MSG_FILE_LIST] = { on_forward, ALIVE, true },
+	[MSG_FILE_MKDIR] = { on_forward, ALIVE, true },
+	[MSG_FILE_SYMLINK] = { on_forward, ALIVE, true },
+	[MSG_FILE_REMOVE] = { on_forward, ALIVE, true },
+	[MSG_FILE_OPEN] = { on_forward, ALIVE, true },
+	[MSG_FILE_READ] = { on_forward, ALIVE, true },
+	[MSG_FILE_WRITE] = { on_forward, ALIVE, true },
+	[MSG_FILE_CLOSE] = { on_forward, ALIVE, true },
+	[MSG_FILE_USAGE] = { on_usage, ALIVE, true },
+};
+
+int
+session_deliver(struct session *s, const struct msg *m, struct err *e)
+{
+	if (on[m->type].fn == NULL)
+		return err_set(e, E_PROTO, "a session takes no %s", msg_name(m->type));
+	if (!(on[m->type].when & IN(s->state)))
+		return err_set(e, E_STATE, "session %s is being deleted", s->name);
+	if (on[m->type].awake && s->paused)
+		return err_set(e, E_STATE, "session %s is paused; boxctl resume %s", s->name, s->name);
+	return on[m->type].fn(s, m, e);
+}
+
+bool
+session_exec_waits(const struct session *s, uint64_t id)
+{
+	const struct request *r = request_find(&s->pending, CONN_OWN, id);
+
+	return r != NULL && r->type == MSG_EXEC && r->held.bytes.len > 0;
+}
+
+void
+session_cancel_alone(struct session *s, struct request *r)
+{
+	struct msg_cancel c = { .call = r->exec };
+	struct err        e = { 0 };
+
+	if (r->held.bytes.len > 0)
+		cancel_held(s, r);
+	else if (s->child != NULL) /* else the next worker is told */
+		link_send(child_link(s->child), MSG_CANCEL, house_next_id(s->house), 0, &c, &e);
+}
+
+static void
+lose_client(struct session *s, struct request *r)
+{
+	struct err e = { 0 };
+
+	r->conn = 0;
+	if (r->streamed && s->child != NULL && r->held.bytes.len == 0)
+		link_send(child_link(s->child), MSG_DETACH, 0, 0, &(struct msg_detach){ .call = r->exec }, &e);
+	if (r->type == MSG_EXEC && r->dies_alone)
+		session_cancel_alone(s, r);
+}
+
+/* Commands go on without their client unless it chose otherwise; nobody reads a stream any more. */
+void
+session_conn_gone(struct session *s, uint64_t conn)
+{
+	struct request *r = TAILQ_FIRST(&s->pending), *next;
+
+	for (; r != NULL; r = next) {
+		next = TAILQ_NEXT(r, next);
+		if (r->conn != 0 && r->conn != CONN_OWN && (conn == 0 || r->conn == conn))
+			lose_client(s, r);
+	}
+}

@@ -1,0 +1,256 @@
+/* How a session comes to be: new, built ahead, taken over, or only to be swept away; and how it is freed. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "children/egress.h"
+#include "config/mountspec.h"
+#include "core/dirs.h"
+#include "core/machine.h"
+#include "core/policy.h"
+#include "core/session_impl.h"
+
+static struct session *
+session_new(struct house *h, uint64_t id, const char *name, const struct msg_spec *spec, int dir)
+{
+	struct session *s = calloc(1, sizeof(*s));
+	struct err      e;
+
+	if (s == NULL)
+		return NULL;
+	s->spec = *spec;
+	if (kept_set(&s->spec_kept, MSG_SPEC, &s->spec, &e) == -1) {
+		free(s);
+		return NULL;
+	}
+	msg_defaults(MSG_DISK, &s->disk);
+	s->house = h;
+	s->id = id;
+	s->dir = dir;
+	s->init = s->map = -1;
+	s->cgroups = h->machine->cgroups;
+	s->created_ms = s->last_used_ms = epoch_ms();
+	snprintf(s->name, sizeof(s->name), "%s", name);
+	TAILQ_INIT(&s->pending);
+	s->net_sockets[0] = s->net_sockets[1] = s->net_sockets[2] = -1;
+	session_init_timers(s);
+	session_count_walls(s);
+	return s;
+}
+
+static int
+make_dir(const struct house *h, uint64_t id, struct err *e)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "%lu", id);
+	if (mkdirat(h->dirs->sessions, name, 0700) == -1)
+		return err_sys(e, "make the session's state directory");
+	int dir = openat(h->dirs->sessions, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir == -1)
+		return err_sys(e, "open the session's state directory");
+	return dir;
+}
+
+/* A worker is on its way to build it. */
+static struct session *
+session_start(struct house *h, const char *name, const struct msg_spec *spec, uint32_t uid_base, struct err *e)
+{
+	uint64_t        id = house_next_id(h);
+	AUTO_FD int     dir = make_dir(h, id, e);
+	struct session *s = dir == -1 ? NULL : session_new(h, id, name, spec, dir);
+
+	if (s == NULL)
+		return NULL;
+	fd_take(&dir);
+	s->uid_base = uid_base;
+	s->state = STATE_STARTING;
+	if (session_begin(s, e) == -1) {
+		session_remove_rest(s);
+		session_free(s);
+		return NULL;
+	}
+	return s;
+}
+
+struct session *
+session_create(struct house *h, const char *name, const struct msg_spec *spec, uint32_t uid_base, const struct msg *m,
+    struct err *e)
+{
+	struct session *s = session_start(h, name, spec, uid_base, e);
+
+	if (s != NULL && request_add(&s->pending, m) == NULL)
+		log_error("session=%lu no memory for its creator's request", s->id);
+	return s;
+}
+
+struct session *
+session_prepare(struct house *h, const struct msg_spec *spec, uint32_t uid_base, struct err *e)
+{
+	char name[LIM_NAME];
+
+	snprintf(name, sizeof(name), SPARE_PREFIX "%lu", h->next_id); /* the id it is about to get */
+	struct session *s = session_start(h, name, spec, uid_base, e);
+	if (s != NULL)
+		s->spare = true;
+	return s;
+}
+
+bool
+session_is_spare(const struct session *s)
+{
+	return s->spare;
+}
+
+bool
+session_was_spare(const char *name)
+{
+	return strncmp(name, SPARE_PREFIX, strlen(SPARE_PREFIX)) == 0;
+}
+
+void
+session_note_image(struct session *s, bool missing)
+{
+	s->image_missing = missing;
+	*s->notice = '\0';
+	if (missing)
+		snprintf(s->notice, sizeof(s->notice),
+		    "image %s is not in the store; the root is the host view (image_missing = host-view)",
+		    s->spec.image);
+}
+
+static bool
+has_image(const struct session *s, const char *name)
+{
+	AUTO_FD int image = dirs_image(s->house->dirs, name);
+
+	return image >= 0;
+}
+
+/* All limits can be changed later but the size of a mounted file system, and a resource limit; no mount can. */
+bool
+session_fits(const struct session *s, const struct msg_spec *spec)
+{
+	return s->spare && s->state == STATE_READY && s->spec.workspace_mb == spec->workspace_mb &&
+	       policy_backend(&s->spec, s->house->config) == policy_backend(spec, s->house->config) &&
+	       policy_tmp_mb(&s->spec, s->house->config) == policy_tmp_mb(spec, s->house->config) &&
+	       s->spec.network == spec->network && strcmp(s->spec.network_set, spec->network_set) == 0 &&
+	       (spec->network == NETWORK_OFF || s->net_generation == egress_generation(s->house->egress)) &&
+	       (s->spec.pids_limit == spec->pids_limit || !s->house->machine->pids_by_rlimit) &&
+	       mountspec_is_default(spec) && !has_image(s, spec->image);
+}
+
+int
+session_claim(struct session *s, const struct msg_spec *spec, const struct msg *m, struct err *e)
+{
+	struct msg_claim claim = { .session = s->name, .spec = *spec, .created_ms = epoch_ms() };
+	uint64_t         id = house_next_id(s->house);
+
+	session_retention(s, &claim.process_retention_sec, &claim.process_retained);
+	s->spare = false;
+	s->spec = *spec;
+	if (kept_set(&s->spec_kept, MSG_SPEC, &s->spec, e) == -1)
+		return -1;
+	session_note_image(s, *s->spec.image != '\0');      /* or it would not have fit */
+	s->created_ms = s->last_used_ms = claim.created_ms; /* of the session, not of the sandbox built ahead */
+	s->state = STATE_STARTING;
+	if (request_add(&s->pending, m) == NULL)
+		return err_set(e, E_SYS, "no memory for a request");
+	s->claim_id = id;
+	session_expect(s, LIM_BUILD_SEC);
+	/* a worker that is gone by now is told by the loop, and fails the create */
+	if (link_send(child_link(s->child), MSG_CLAIM, id, 0, &claim, e) == -1)
+		log_warn("session=%lu claim: %s", s->id, e->text);
+	return 0;
+}
+
+void
+session_rename(struct session *s, const char *name)
+{
+	snprintf(s->name, sizeof(s->name), "%s", name);
+}
+
+/* Its cgroups are where they were made, wherever ours are now. */
+static void
+keep_cgroups(struct session *s, const struct msg_cgroups *c)
+{
+	const char *const paths[SESSION_CGROUPS] = { c->unified, c->memory, c->pids, c->cpu, c->freezer };
+
+	for (size_t i = 0; i < SESSION_CGROUPS; i++)
+		s->cgroup_paths[i] = strdup(paths[i]);
+	s->cgroups = (struct msg_cgroups){
+		.unified = s->cgroup_paths[0],
+		.v2_limits = c->v2_limits,
+		.memory = s->cgroup_paths[1],
+		.pids = s->cgroup_paths[2],
+		.cpu = s->cgroup_paths[3],
+		.freezer = s->cgroup_paths[4],
+	};
+}
+
+struct session *
+session_adopt(struct house *h, const struct msg_session_state *st, int dir, struct err *e)
+{
+	struct session *s = session_new(h, st->id, st->session, &st->spec, dir);
+
+	if (s == NULL) {
+		err_set(e, E_SYS, "no memory for a session");
+		return NULL;
+	}
+	s->uid_base = (uint32_t)st->uid_base;
+	s->created_ms = st->created_ms;
+	s->paused = st->paused;
+	session_note_image(s, st->image_missing);
+	keep_cgroups(s, &st->cgroups);
+	s->artifacts = artifact_hold_again(h, s->name, s->spec.extra_mounts.v, s->spec.extra_mounts.n);
+	s->state = STATE_RESTARTING;
+	session_start_soon(s);
+	return s;
+}
+
+struct session *
+session_sweep(struct house *h, uint64_t id, const struct msg_session_state *st, int dir, struct err *e)
+{
+	struct msg_spec spec;
+	char            name[LIM_NAME];
+
+	msg_defaults(MSG_SPEC, &spec);
+	snprintf(name, sizeof(name), "leftover.%lu", id);
+	struct session *s = session_new(h, id, name, &spec, dir);
+	if (s == NULL) {
+		err_set(e, E_SYS, "no memory for a session");
+		return NULL;
+	}
+	if (st != NULL)
+		keep_cgroups(s, &st->cgroups);
+	s->state = STATE_CLOSING;
+	snprintf(s->why, sizeof(s->why), "left by an earlier boxd");
+	session_start_soon(s);
+	return s;
+}
+
+void
+session_free(struct session *s)
+{
+	ev_timer_stop(s->house->loop, &s->again);
+	ev_timer_stop(s->house->loop, &s->idle);
+	ev_timer_stop(s->house->loop, &s->patience);
+	while (!TAILQ_EMPTY(&s->pending))
+		request_drop(&s->pending, TAILQ_FIRST(&s->pending));
+	child_close(&s->child);
+	session_net_close(s);
+	artifact_release(&s->artifacts);
+	kept_clear(&s->spec_kept);
+	kept_clear(&s->disk_kept);
+	for (size_t i = 0; i < SESSION_CGROUPS; i++)
+		free(s->cgroup_paths[i]);
+	fd_close(&s->dir);
+	session_forget_mounts(s);
+	free(s);
+}

@@ -1,0 +1,141 @@
+/*
+ * What a session is, for the files that share its insides: session.c (what a client
+ * wants), session_mounts.c, session_life.c (its worker, its end), session_start.c,
+ * session_rest.c, session_birth.c and session_net.c.
+ */
+#ifndef SUPERVISOR_SESSION_IMPL_H
+#define SUPERVISOR_SESSION_IMPL_H
+
+#include "base/restart.h"
+#include "children/artifact.h"
+#include "children/child.h"
+#include "core/request.h"
+#include "core/session.h"
+#include "wire/kept.h"
+
+enum { SESSION_CGROUPS = 5 }; /* paths in struct msg_cgroups */
+
+struct session {
+	struct house      *house;
+	uint64_t           id;
+	char               name[LIM_NAME + 1];
+	struct msg_spec    spec; /* borrows from the next */
+	struct kept        spec_kept;
+	struct strs        walls; /* in force around it; their names are in the next */
+	const char        *wall_names[WALL__COUNT];
+	struct msg_disk    disk; /* borrows from the next */
+	struct kept        disk_kept;
+	enum state         state;
+	int                dir;   /* owned; its state directory */
+	struct child      *child; /* owned; NULL between death and restart */
+	struct restart     restart;
+	ev_timer           again;    /* runs between death and restart of the worker */
+	ev_timer           idle;     /* runs while READY and nothing is pending */
+	ev_timer           patience; /* runs while we wait for the worker to get somewhere */
+	struct requests    pending;  /* owned */
+	uint32_t           uid_base;
+	uint64_t           created_ms, last_used_ms;
+	uint64_t           init_pid, build_us, execs, worker_restarts;
+	uint64_t           processes, ended; /* managed ones: live, ended but known; as its worker told last */
+	struct msg_cgroups cgroups;          /* where its cgroups are */
+	char              *cgroup_paths[SESSION_CGROUPS]; /* owned; of an adopted one, for the above */
+	enum net_mode      net_mode;                      /* of its sandbox */
+	uint64_t           net_generation;                /* of the rules that its namespace was built by */
+	int                init;                          /* owned; a pidfd of its init, or -1 */
+	int                map; /* owned; what mounts of its commands were mapped by last, or -1 */
+	uint64_t           map_uid, map_gid;
+	int                net_sockets[3]; /* owned; listener, dns and refusals, until it is let out */
+	bool               anew;           /* CLOSING to be made once more: creates wait for that */
+	bool               paused;         /* or about to be */
+	bool               spare;          /* built ahead, not claimed yet */
+	bool               sweeping;       /* CLOSING: its worker is gone, a new one removes what that could not */
+	uint64_t           killed;         /* by then */
+	uint64_t           close_id;       /* CLOSING: the CLOSE that ends it */
+	uint64_t           claim_id;       /* the CLAIM that makes it READY, or 0 */
+	char               why[ERR_TEXT];  /* CLOSING: the reason */
+
+	struct artifact_hold *artifacts;              /* owned; copies that are mounted in it, or will be */
+	bool                  image_missing;          /* its root is the host view because there was no such image */
+	char                  notice[LIM_NAME + 128]; /* what of it differs from what was asked for; empty: nothing */
+};
+
+/* No client can say a name that begins with a dot. */
+#define SPARE_PREFIX ".spare."
+
+/* session.c: kill a command whose client is gone. */
+void session_cancel_alone(struct session *, struct request *);
+
+/* ---- session_life.c ---- */
+
+void session_init_timers(struct session *);
+
+/* session.c: after its disk became known. */
+void session_count_walls(struct session *);
+
+/* Something happened, or a request came or went: idle time starts anew. */
+void session_touch(struct session *);
+
+/* The worker has its own deadlines; this one is for a worker that cannot keep them. */
+void session_expect(struct session *, double sec);
+
+/* Its image was there or not when it was built. */
+void session_note_image(struct session *, bool missing);
+
+/* What its worker says, and its death. */
+extern const struct child_ops session_worker_ops;
+
+/* session_start.c */
+int session_start_worker(struct session *, enum work, struct err *);
+
+/* A new session's: first what it mounts is copied, where need be. */
+int session_begin(struct session *, struct err *);
+
+/* ---- session_mounts.c ---- */
+
+/* Before a command that has one is sent. */
+int session_send_namespace(struct session *, const struct request *, struct err *);
+
+/* A command that is held, and before it its mount namespace, if it has one. */
+int session_send_exec(struct session *, struct request *, struct err *);
+
+/* The mounts of a command that is held; then it is sent. */
+int session_ask_mounts(struct session *, struct request *, struct err *);
+
+/* All that is known of the namespaces of its sandbox, which is another one from here on, or none. */
+void session_forget_mounts(struct session *);
+
+/* From the loop, so that whoever made the session can seat it in the registry first. */
+void session_start_soon(struct session *);
+
+/*
+ * session_rest.c, what its worker may not do: remove its state and what is left of its cgroups.  1: something stays that
+ * a worker with all its rights may be able to remove.
+ */
+int session_remove_rest(const struct session *);
+
+/* Write to its state file who it is since it was claimed, and whether it is to be paused. */
+int session_remember(const struct session *, struct err *);
+int session_remember_pause(const struct session *, bool paused, struct err *);
+
+/* session_net.c: it is somebody's from now on, and gets its way out.  -1: it cannot have it. */
+int  session_let_out(struct session *, struct err *);
+void session_net_close(struct session *);
+
+struct msg_net_info session_net_info(const struct session *);
+
+/* It goes on in the next box-egress, or it is cut off. */
+void session_net_take(struct session *, struct msg *worker_ready);
+
+/* To be freed when the message is sent; NULL: nothing. */
+struct strs *session_net_plan(struct session *, struct msg_worker_start *);
+
+/* For reopen.c and mounter.c: what a WORKER_START says of a session with this spec; lent by both. */
+void session_fill_start(const struct session *, const struct msg_spec *, enum work, struct msg_worker_start *);
+
+/* Say with a result what was refused meanwhile, and then reply; false: there is nothing to ask, reply now. */
+bool session_hint(struct session *, struct request *, const struct msg_exec_result *);
+
+/* How long its worker shall know ended processes, and how many of them. */
+void session_retention(const struct session *, uint64_t *sec, uint64_t *count);
+
+#endif

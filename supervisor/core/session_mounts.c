@@ -1,0 +1,125 @@
+/* Commands that name mounts of their own: what is mounted is copied where need be, their mount namespace is made, they are sent. */
+#include "core/session_impl.h"
+
+#include "base/fd.h"
+#include "children/artifact.h"
+#include "children/mounter.h"
+
+int
+session_send_namespace(struct session *s, const struct request *r, struct err *e)
+{
+	struct msg_mounts mounts = { .call = r->exec, .mounts = r->ns };
+
+	return r->ns == -1 ? 0 : link_send(child_link(s->child), MSG_MOUNTS, 0, 0, &mounts, e);
+}
+
+/*
+ * Where there is no worker to take it now, the next one will.  What is sent is kept, unless
+ * it is large: a worker may die with it in its hands, before anything was started.
+ */
+int
+session_send_exec(struct session *s, struct request *r, struct err *e)
+{
+	struct err ignored;
+
+	if (session_send_namespace(s, r, e) == -1)
+		return e->code == E_CRASH ? 0 : -1;
+	if (r->held.bytes.len <= LIM_PACKET && packet_copy(&r->sent, &r->held, &ignored) == -1)
+		packet_clear(&r->sent);
+	if (link_send_packet(child_link(s->child), &r->held, e) == 0)
+		return 0;
+	if (e->code != E_CRASH || r->sent.bytes.len == 0)
+		return -1;
+	r->held = r->sent;
+	r->sent = (struct packet){ 0 };
+	return 0;
+}
+
+static void
+unstarted(struct session *s, struct request *r, const struct err *why)
+{
+	s->house->running--;
+	request_fail(&s->pending, r, s->house->gateway, why);
+	session_touch(s);
+}
+
+/* All that is mounted for it is there: send it, if there is a worker. */
+static int
+mounted(struct session *s, struct request *r, int ns, struct err *e)
+{
+	r->mounts = MOUNTS_OWN;
+	r->ns = ns;
+	return s->state == STATE_READY ? session_send_exec(s, r, e) : 0;
+}
+
+/* Copies of what its digest-addressed mounts name are there now, verified; or they cannot be had. */
+static void
+on_copied(void *arg, const struct err *why)
+{
+	struct request *r = arg;
+	struct err      e = { 0 };
+
+	if (why != NULL)
+		unstarted(r->session, r, why);
+	else if (session_ask_mounts(r->session, r, &e) == -1)
+		unstarted(r->session, r, &e);
+}
+
+static int
+ask(struct session *s, struct request *r, const struct msg_exec *x, struct err *e)
+{
+	int ns = -1;
+	int waits = r->artifacts != NULL ? 0
+					 : artifact_hold(s->house, s->name, x->extra_mounts.v, x->extra_mounts.n,
+					       on_copied, r, &r->artifacts, e);
+
+	r->session = s;
+	r->mounts = MOUNTS_ASKED;
+	if (waits != 0)
+		return waits == 1 ? 0 : -1;
+	waits = mounter_ask(s->house->mounter, s, x, r, &ns, e);
+	return waits == 0 ? mounted(s, r, ns, e) : waits == 1 ? 0 : -1;
+}
+
+int
+session_ask_mounts(struct session *s, struct request *r, struct err *e)
+{
+	struct msg m;
+	int        done = msg_decode(&m, r->held.bytes.data, r->held.bytes.len, NULL, 0, FROM_SUPERVISOR, e);
+
+	if (done == 0)
+		done = ask(s, r, m.body, e);
+	msg_clear(&m);
+	return done;
+}
+
+int
+session_mount_again(struct session *s, uint64_t exec, struct err *e)
+{
+	struct request *r = request_by_exec(&s->pending, exec);
+
+	return r == NULL ? -1 : session_ask_mounts(s, r, e);
+}
+
+void
+session_mounted(struct session *s, uint64_t exec, int ns, const struct err *why)
+{
+	AUTO_FD int     fd = ns;
+	struct request *r = request_by_exec(&s->pending, exec);
+	struct err      e = { 0 };
+
+	if (r == NULL || r->mounts != MOUNTS_ASKED)
+		return;
+	if (why != NULL)
+		unstarted(s, r, why);
+	else if (mounted(s, r, fd_take(&fd), &e) == -1)
+		unstarted(s, r, &e);
+}
+
+void
+session_forget_mounts(struct session *s)
+{
+	fd_close(&s->init);
+	fd_close(&s->map);
+	mounter_forget(s->house->mounter, s);
+}

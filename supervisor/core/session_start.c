@@ -1,0 +1,145 @@
+/* How a session's worker is started: all that it must know, in one message. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "children/artifact.h"
+#include "config/mountrules.h"
+#include "config/mountspec.h"
+#include "core/dirs.h"
+#include "core/machine.h"
+#include "core/policy.h"
+#include "core/session_impl.h"
+#include "langbot/langbot.h"
+#include "langbot/tenantroots.h"
+
+/* What the next worker must know of the commands in flight. */
+static size_t
+resume_list(const struct session *s, struct msg_resume *list)
+{
+	const struct request *r;
+	size_t                n = 0;
+
+	TAILQ_FOREACH (r, &s->pending, next)
+		if (r->type == MSG_EXEC && r->held.bytes.len == 0)
+			list[n++] = (struct msg_resume){
+				.exec = r->exec,
+				.stdout_offset = r->streamed_to[STREAM_STDOUT],
+				.stderr_offset = r->streamed_to[STREAM_STDERR],
+				.wanted = r->conn != 0,
+			};
+	return n;
+}
+
+/* And of the attachments; of those whose client has left, what it had. */
+static size_t
+follower_list(const struct session *s, struct msg_follower *list)
+{
+	const struct request *r;
+	size_t                n = 0;
+
+	TAILQ_FOREACH (r, &s->pending, next) {
+		if (r->attachment == NULL || r->held.bytes.len > 0 || n == LIM_EXECS)
+			continue;
+		uint64_t seen = r->streamed_to[STREAM_STDOUT];
+		list[n++] = (struct msg_follower){
+			.call = r->exec,
+			.process = r->attachment->process,
+			.stdout_offset = seen > 0 ? seen : r->attachment->offset,
+			.stdout_acked = r->attachment->acked,
+			.window = r->attachment->window,
+			.go_on = r->attachment->go_on && seen == 0,
+			.again = r->attachment->again,
+			.wanted = r->conn != 0,
+		};
+	}
+	return n;
+}
+
+void
+session_retention(const struct session *s, uint64_t *sec, uint64_t *count)
+{
+	*sec = s->house->config->process_retention_sec;
+	*count = s->house->config->process_retained;
+	langbot_retention(s->house->langbot, s->name, sec, count);
+}
+
+void
+session_fill_start(const struct session *s, const struct msg_spec *spec, enum work work, struct msg_worker_start *start)
+{
+	const struct machine *m = s->house->machine;
+
+	msg_defaults(MSG_WORKER_START, start);
+	start->work = work;
+	start->id = s->id;
+	start->session = s->name;
+	start->spec = *spec;
+	start->cgroups = s->cgroups;
+	start->dir = s->dir;
+	start->uid_base = s->uid_base;
+	start->uid_count = m->root ? 65536 : 1;
+	start->created_ms = s->created_ms;
+	start->tmp_mb = policy_tmp_mb(spec, s->house->config);
+	start->overlay_mb = policy_overlay_mb(spec, s->house->config);
+	start->inodes = s->house->config->inodes;
+	if (mountspec_wants_host(spec)) {
+		mountrules_fill(s->house->mountrules, start);
+		tenantroots_add_rules(s->house->tenantroots, s->name, start);
+		langbot_add_rules(s->house->langbot, s->name, start);
+	}
+	start->nofile = s->house->config->nofile;
+	start->fsize_mb = s->house->config->fsize_mb;
+	start->landlock = s->house->config->landlock;
+	start->sockets_counted = s->house->machine->walls.in_force[WALL_SOCKETS];
+	start->entries = s->house->config->workspace_entries;
+	start->backend = policy_backend(spec, s->house->config);
+	if (work != WORK_SWEEP)
+		start->files = m->files;
+	if (work == WORK_BUILD || work == WORK_ADOPT)
+		start->calls = m->worker_calls;
+	start->root = m->root ? s->house->dirs->empty : "";
+	session_retention(s, &start->process_retention_sec, &start->process_retained);
+	start->net_mode = s->net_mode;
+	if (work == WORK_BUILD) {
+		start->templates = s->house->dirs->templates;
+		start->skeleton = m->skeleton.dir;
+		start->skeleton_ns = m->skeleton.ns;
+		start->init = m->init;
+		start->filter = m->filter;
+	}
+}
+
+int
+session_start_worker(struct session *s, enum work work, struct err *e)
+{
+	struct msg_worker_start start;
+	struct msg_resume       list[LIM_EXECS];
+	struct msg_follower     followers[LIM_EXECS];
+	char                    program[PATH_MAX + 16];
+
+	snprintf(program, sizeof(program), "%s/box-session", s->house->dirs->libexec);
+	s->child = child_spawn(s->house->loop, program, FROM_WORKER, &session_worker_ops, s, e);
+	if (s->child == NULL)
+		return -1;
+	session_fill_start(s, &s->spec, work, &start);
+	AUTO_FD int artifacts = work == WORK_BUILD && s->artifacts != NULL ? artifact_dir(s->house, s->name) : -1;
+	start.artifacts = artifacts;
+	AUTO_FD int image = work == WORK_BUILD ? dirs_image(s->house->dirs, s->spec.image) : -1;
+	start.image = image;
+	if (work == WORK_BUILD)
+		session_note_image(s, image == -1 && *s->spec.image != '\0');
+	start.resume.v = list;
+	start.resume.n = work == WORK_ADOPT ? resume_list(s, list) : 0;
+	struct strs *opened = work == WORK_BUILD ? session_net_plan(s, &start) : NULL;
+	start.followers.v = followers;
+	start.followers.n = work == WORK_ADOPT ? follower_list(s, followers) : 0;
+	log_debug(
+	    "session=%lu worker=%d %s", s->id, child_pid(s->child), msg_enum_name(MSG_WORKER_START, "work", (int)work));
+	int r = link_send(child_link(s->child), MSG_WORKER_START, 0, 0, &start, e);
+	free(opened);
+	if (r == 0)
+		requests_drop_deaf(&s->pending); /* their names are in the list, and what they had is told now */
+	return r;
+}

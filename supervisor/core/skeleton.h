@@ -1,0 +1,24 @@
+/*
+ * The template every sandbox's root is a read-only view of.
+ *
+ * As root it is on a tmpfs, in a mount namespace that has nothing else and that nobody but our workers
+ * enters: a sandbox's mountinfo then tells no directory of the host, the host's own list of mounts
+ * has nothing of it, and it is gone with us however we end.  An ordinary user has it in <state>/root.
+ */
+#ifndef SUPERVISOR_SKELETON_H
+#define SUPERVISOR_SKELETON_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+struct skeleton {
+	int dir; /* owned */
+	int ns;  /* owned; the mount namespace to copy it from, or -1: our own */
+};
+
+/* Make it, or bring it up to date. */
+int  skeleton_build(struct skeleton *, const char *state_dir, bool hidden, struct err *);
+void skeleton_close(struct skeleton *);
+
+#endif

@@ -1,0 +1,39 @@
+/* Between the door's own files. */
+#ifndef SUPERVISOR_DOOR_IMPL_H
+#define SUPERVISOR_DOOR_IMPL_H
+
+#include <sys/queue.h>
+
+#include "base/tally.h"
+#include "door/door.h"
+#include "door/door_slow.h"
+
+/* Names of a list, one by one. */
+struct names {
+	struct strs strs; /* owned array; points into text */
+	char       *text; /* owned */
+};
+
+LIST_HEAD(attempts, attempt);
+
+struct door {
+	struct house   *house;
+	int             listener; /* owned; -1: there is no door */
+	char            address[ADDRESS_TEXT];
+	struct token    token;
+	struct buf      certificate, key; /* owned */
+	struct names    origins, hosts;
+	char            instance[INSTANCE_LEN + 1]; /* trusted; empty: none yet */
+	bool            configured;                 /* and that is so for ever */
+	struct slow     slow;
+	struct attempts attempts; /* owned; not answered yet */
+	uint64_t        refused;
+	struct tally    refusals; /* the same, for the log */
+};
+
+/* Trust this instance, if none or it is trusted. */
+bool door_pin(struct door *, const char *instance);
+
+void attempts_clear(struct attempts *);
+
+#endif

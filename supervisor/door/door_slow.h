@@ -1,0 +1,31 @@
+/*
+ * Who failed how often at LangBot's door, by address: each failure of the same one waits twice as long for its
+ * answer.  The clock is the caller's.
+ */
+#ifndef SUPERVISOR_DOOR_SLOW_H
+#define SUPERVISOR_DOOR_SLOW_H
+
+#include "door/listen.h"
+
+enum {
+	SLOW_ADDRESSES = 256, /* remembered; more push out the one that has been quiet for longest */
+};
+
+#define SLOW_FIRST_SEC 0.1
+#define SLOW_MOST_SEC 5.0
+#define SLOW_PEACE_SEC 60.0 /* without a failure it is forgotten */
+
+struct slow_address {
+	unsigned char net[ADDRESS_NET];
+	double        last; /* failure; 0: the row is free */
+	double        delay;
+};
+
+struct slow {
+	struct slow_address rows[SLOW_ADDRESSES];
+};
+
+/* It failed: how long its answer waits.  Every failure waits, however many do already; the gateway bounds how many. */
+double slow_failed(struct slow *, const struct address *, double now);
+
+#endif

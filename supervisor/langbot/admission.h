@@ -1,0 +1,44 @@
+/*
+ * Who may use a sandbox at all, when LangBot requires grants: the policy, grants with their expiry, revocations,
+ * and the fences that only rise.  Revisions and revocations are in the state directory, so a restart forgets none.
+ */
+#ifndef SUPERVISOR_ADMISSION_H
+#define SUPERVISOR_ADMISSION_H
+
+#include "house.h"
+#include "wire/msg.h"
+
+struct admission *admission_open(struct house *, struct err *);
+void              admission_close(struct admission **);
+
+/* The admission section of a box_init (has_admission: given; admission_error: malformed).  Cannot fail: it fails closed. */
+void admission_configure(struct admission *, const struct msg_box_init *);
+
+bool admission_enforced(const struct admission *);
+
+/* Empty, or why the configuration is not good. */
+const char *admission_config_error(const struct admission *);
+
+const struct msg_box_policy *admission_policy(const struct admission *);
+
+/* The grant that lets this context use sessions; -1 and why there is none.  Readiness is the caller's to check. */
+int admission_check(struct admission *, const struct msg_context *, struct err *);
+
+/* So many sessions are granted to it; UINT64_MAX where no grant is needed. */
+uint64_t admission_max_sessions(struct admission *, const struct msg_context *);
+
+/* One more session named so (the caller tells how many the workspace has)?  One more managed process? */
+int admission_check_session(struct admission *, const struct msg_context *, size_t have, bool is_new, struct err *);
+int admission_check_process(struct admission *, const struct msg_context *, size_t have, struct err *);
+
+struct admitted;
+
+/* What an admitted spec becomes: refused, or all that is the runtime's to say is said.  See admission_spec.h. */
+int admission_normalise(
+    struct admission *, const struct msg_context *, struct msg_box_spec *, const struct admitted *, struct err *);
+
+/* BOX_UPSERT_GRANT and BOX_REVOKE_GRANT: answered when sessions that must go are gone. */
+int admission_upsert(struct house *, const struct msg *, struct err *);
+int admission_revoke(struct house *, const struct msg *, struct err *);
+
+#endif

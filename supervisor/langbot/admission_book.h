@@ -1,0 +1,61 @@
+/*
+ * The book of grants: for every workspace what was seen of it, which only rises, and the grant it has now, if any.
+ * Pure: who calls tells what time it is, and does what follows.
+ */
+#ifndef SUPERVISOR_ADMISSION_BOOK_H
+#define SUPERVISOR_ADMISSION_BOOK_H
+
+#include "wire/msg.h"
+
+struct book;
+
+/* What an upsert asks of its caller. */
+enum grant_effect {
+	GRANT_KEPT,     /* the active grant lives longer, and stays */
+	GRANT_RENEWED,  /* every session but the canonical one must go */
+	GRANT_REPLACED, /* every session must go */
+};
+
+/* The grant that lets a workspace in now. */
+struct grant {
+	uint64_t generation, revision;
+	uint64_t max_sessions, max_managed_processes;
+	uint64_t expires_us;
+};
+
+struct book *book_open(struct err *);
+void         book_close(struct book **);
+
+size_t book_records(const struct book *);
+
+/* What an earlier boxd had written down; 0, or no memory. */
+int book_remember(struct book *, const struct msg_admission_record *, struct err *);
+
+/* Every record, for a journal that is made smaller; stops when fn returns -1. */
+int book_each(const struct book *, int (*fn)(void *arg, const struct msg_admission_record *), void *arg);
+
+/*
+ * May this grant be installed?  The checks of time, policy, capacity, revision and generation in their order; nothing
+ * is changed.  *record is what must be written down first, and *changed whether it differs from what is.
+ */
+int book_judge(const struct book *, const struct msg_box_policy *, uint64_t most_records, const struct msg_box_grant *,
+    uint64_t now_us, struct msg_admission_record *record, bool *changed, struct err *);
+
+/* Install what book_judge let through. */
+int book_install(struct book *, const struct msg_box_grant *, uint64_t now_us, enum grant_effect *, struct err *);
+
+/* The same for a revocation: judge, then revoke. */
+int book_judge_revocation(const struct book *, uint64_t most_records, const struct msg_box_revoke_grant *,
+    struct msg_admission_record *record, struct err *);
+int book_revoke(struct book *, const struct msg_box_revoke_grant *, struct err *);
+
+/* The grant of a workspace; NULL when there is none, or it has expired. */
+const struct grant *book_grant(const struct book *, const struct msg_context *, uint64_t now_us);
+
+/* When the next grant expires; UINT64_MAX: there is none. */
+uint64_t book_next_expiry(const struct book *);
+
+/* Take one expired grant away and tell whose it was; the strings are the book's.  false: there is none. */
+bool book_expire(struct book *, uint64_t now_us, struct msg_context *);
+
+#endif

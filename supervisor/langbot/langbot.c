@@ -1,0 +1,339 @@
+/*
+ * Every action passes here, in this order: is there a context, is it of the trusted instance, [admission], the
+ * fence, [sessions of other generations are gone], and then its own file.
+ *
+ * An action is cancelled by BOX_CANCEL, when its generation is over, or when its client leaves; but a command that
+ * was started then runs on, and its result is dropped.  A cancelled action has no step left, so nothing of it comes
+ * late: a session that it was having made is there already, and is retired with the others.
+ */
+#include "langbot/langbot.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "children/gateway.h"
+#include "core/journal.h"
+#include "core/share.h"
+#include "door/door.h"
+#include "langbot/langbot_impl.h"
+#include "langbot/readiness.h"
+
+static void on_advance(void *arg, const struct msg_context *);
+static void on_box_cancel(struct action *);
+
+struct langbot *
+langbot_open(struct house *h, struct err *e)
+{
+	struct langbot *l = calloc(1, sizeof(*l));
+
+	if (l == NULL) {
+		err_set(e, E_SYS, "no memory");
+		return NULL;
+	}
+	l->house = h;
+	TAILQ_INIT(&l->actions);
+	msg_defaults(MSG_BOX_INIT, &l->init);
+	msg_defaults(MSG_STORE_READY, &l->paths);
+	if (langbot_restore(l, e) == -1) {
+		langbot_close(&l);
+		return NULL;
+	}
+	tenancy_on_advance(h->tenancy, on_advance, l);
+	return l;
+}
+
+void
+langbot_close(struct langbot **lp)
+{
+	struct langbot *l = *lp;
+	struct call    *c;
+
+	if (l == NULL)
+		return;
+	*lp = NULL;
+	while (!TAILQ_EMPTY(&l->actions)) {
+		TAILQ_FIRST(&l->actions)->call = NULL; /* nobody is there to be asked */
+		action_free(TAILQ_FIRST(&l->actions));
+	}
+	while ((c = LIST_FIRST(&l->calls)) != NULL) {
+		LIST_REMOVE(c, next);
+		free(c);
+	}
+	sweeps_close(l);
+	journal_close(&l->journal);
+	kept_clear(&l->init_kept);
+	kept_clear(&l->paths_kept);
+	free(l);
+}
+
+/* ---- who asks ------------------------------------------------------------------------------------------------ */
+
+static bool
+is_empty(const struct msg_context *c)
+{
+	return *c->instance == '\0' && *c->workspace == '\0' && c->generation == 0;
+}
+
+static int
+check_context(struct action *a, bool needed, struct err *e)
+{
+	const char *pinned = door_instance(a->langbot->house->door);
+
+	if (is_empty(&a->context) && a->langbot->house->config->legacy_clients) {
+		door_legacy_context(&a->context);
+		return 0;
+	}
+	if (is_empty(&a->context) && !needed)
+		return 0;
+	if (is_empty(&a->context))
+		return err_set(e, E_DENIED, "Box tenant action requires a trusted Workspace context");
+	if (*a->context.instance == '\0' || *a->context.workspace == '\0' || a->context.generation == 0)
+		return err_set(e, E_INVALID, "context: instance, workspace and generation (from 1) belong together");
+	if (*pinned != '\0' && strcmp(pinned, a->context.instance) != 0)
+		return err_set(e, E_DENIED, "Box action context does not match the trusted instance");
+	return 0;
+}
+
+/* ---- what is asked ------------------------------------------------------------------------------------------- */
+
+enum standing { HOST, TENANT, SANDBOX }; /* the last ones need a grant, when grants are needed */
+
+static const struct {
+	void (*run)(struct action *);
+	enum standing kind;
+} on[MSG__COUNT] = {
+	[MSG_BOX_INVALID] = { action_done, TENANT },
+	[MSG_BOX_EXEC] = { on_box_exec, SANDBOX },
+	[MSG_BOX_CREATE] = { on_box_create, SANDBOX },
+	[MSG_BOX_GET] = { on_box_get, SANDBOX },
+	[MSG_BOX_LIST] = { on_box_list, SANDBOX },
+	[MSG_BOX_DELETE] = { on_box_delete, SANDBOX },
+	[MSG_BOX_PROCESS_START] = { on_box_process_start, SANDBOX },
+	[MSG_BOX_PROCESS_GET] = { on_box_process_get, SANDBOX },
+	[MSG_BOX_PROCESS_STOP] = { on_box_process_stop, SANDBOX },
+	[MSG_BOX_STATUS] = { on_box_status, SANDBOX },
+	[MSG_BOX_STORAGE] = { on_box_storage, TENANT },
+	[MSG_BOX_CANCEL] = { on_box_cancel, TENANT },
+	[MSG_BOX_PING] = { action_done, HOST },
+	[MSG_BOX_HEALTH] = { on_box_health, HOST },
+	[MSG_BOX_BACKEND_INFO] = { on_box_backend_info, HOST },
+	[MSG_BOX_INIT] = { on_box_init, HOST },
+	[MSG_BOX_VERIFY_WORKSPACE] = { on_box_verify_workspace, HOST },
+	[MSG_BOX_SHUTDOWN] = { on_box_shutdown, HOST },
+	[MSG_SKILL_LIST] = { on_skill_action, TENANT },
+	[MSG_SKILL_GET] = { on_skill_action, TENANT },
+	[MSG_SKILL_CREATE] = { on_skill_action, TENANT },
+	[MSG_SKILL_UPDATE] = { on_skill_action, TENANT },
+	[MSG_SKILL_DELETE] = { on_skill_action, TENANT },
+	[MSG_SKILL_SCAN] = { on_skill_action, TENANT },
+	[MSG_SKILL_FILES] = { on_skill_action, TENANT },
+	[MSG_SKILL_READ] = { on_skill_action, TENANT },
+	[MSG_SKILL_WRITE] = { on_skill_action, TENANT },
+	[MSG_SKILL_PREVIEW] = { on_skill_action, TENANT },
+	[MSG_SKILL_INSTALL] = { on_skill_action, TENANT },
+};
+
+static void
+run(struct action *a, const struct msg *reply)
+{
+	(void)reply;
+	on[a->type].run(a);
+}
+
+static void
+pass_fence(struct action *a)
+{
+	struct err e;
+
+	if (tenancy_observe(a->langbot->house->tenancy, &a->context, &e) == -1)
+		action_fail(a, &e);
+	else
+		action_retire_others(a, run);
+}
+
+static void
+on_readiness(struct action *a, const struct msg *reply)
+{
+	struct err e = reply->error;
+
+	if (reply->failed || readiness_refusal(reply->body, &e) == -1 ||
+	    admission_check(a->langbot->house->admission, &a->context, &e) == -1)
+		action_fail(a, &e);
+	else
+		pass_fence(a);
+}
+
+static void
+begin(struct action *a)
+{
+	struct house *h = a->langbot->house;
+
+	if (on[a->type].kind == HOST) {
+		run(a, NULL);
+	} else if (on[a->type].kind == SANDBOX && admission_enforced(h->admission)) {
+		struct call *c = action_wait(a, on_readiness);
+
+		readiness_ask(h, call_answer, c);
+		call_passed(c);
+	} else {
+		pass_fence(a);
+	}
+}
+
+/* The host's own actions are nobody's share, and a cancel must get through when the share is used up. */
+static bool
+is_shared(const struct action *a)
+{
+	return on[a->type].kind != HOST && a->type != MSG_BOX_CANCEL;
+}
+
+/* All workspaces of a LangBot share one connection, and what it may have in flight. */
+static int
+check_share(const struct action *a, struct err *e)
+{
+	const struct action *other;
+	uint64_t             have = 0;
+
+	if (!is_shared(a))
+		return 0;
+	TAILQ_FOREACH (other, &a->langbot->actions, next)
+		have += other != a && other->conn == a->conn && is_shared(other) &&
+			context_same_workspace(&other->context, &a->context);
+	return share_check(a->langbot->house->config, have, LIM_CONN_INFLIGHT, E_BUSY,
+	    "Workspace is busy: too many concurrent actions", e);
+}
+
+static int
+check_commands(const struct action *a, struct err *e)
+{
+	if (a->long_bytes == 0 || a->langbot->long_bytes <= LIM_COMMANDS)
+		return 0;
+	return err_set(
+	    e, E_BUSY, "Box runtime is busy: long commands that wait or run have %lu MiB together", LIM_COMMANDS / MIB);
+}
+
+/* Grants are admission's own, but for whose they are. */
+static int
+deliver_grant(struct house *h, const struct msg *m, struct err *e)
+{
+	return m->type == MSG_BOX_UPSERT_GRANT ? admission_upsert(h, m, e) : admission_revoke(h, m, e);
+}
+
+int
+langbot_deliver(struct house *h, const struct msg *m, struct err *e)
+{
+	bool           is_grant = m->type == MSG_BOX_UPSERT_GRANT || m->type == MSG_BOX_REVOKE_GRANT;
+	struct action *a = NULL;
+
+	if (!is_grant && on[m->type].run == NULL)
+		return err_set(e, E_PROTO, "%s is not served", msg_name(m->type));
+	if ((a = action_open(h->langbot, m, e)) == NULL)
+		return -1;
+	int r = check_context(a, on[m->type].kind != HOST, e);
+	if (r == 0)
+		r = check_share(a, e);
+	if (r == 0)
+		r = check_commands(a, e);
+	if (r == 0 && is_grant)
+		r = deliver_grant(h, m, e);
+	else if (r == 0) {
+		begin(a);
+		return 0;
+	}
+	action_free(a);
+	return r;
+}
+
+/* ---- cancelling --------------------------------------------------------------------------------------------- */
+
+/* A command that was started runs to its end or timeout; one that still waits for its session is dropped. */
+static bool
+is_finished_anyway(const struct action *a)
+{
+	return a->type == MSG_BOX_INIT || a->type == MSG_BOX_SHUTDOWN || exec_is_started(a);
+}
+
+void
+langbot_conn_gone(struct langbot *l, uint64_t conn)
+{
+	struct action *a = TAILQ_FIRST(&l->actions), *next;
+
+	for (; a != NULL; a = next) {
+		next = TAILQ_NEXT(a, next);
+		if (conn != 0 && a->conn != conn)
+			continue;
+		if (is_finished_anyway(a))
+			a->conn = 0;
+		else
+			action_free(a);
+	}
+}
+
+static struct action *
+find_cancelled(const struct action *by)
+{
+	uint64_t       call = ((const struct msg_box_cancel *)by->body)->call;
+	struct action *a;
+
+	TAILQ_FOREACH (a, &by->langbot->actions, next)
+		if (a != by && a->conn == by->conn && a->id == call && on[a->type].kind != HOST &&
+		    a->context.generation == by->context.generation &&
+		    context_same_workspace(&a->context, &by->context))
+			return a;
+	return NULL;
+}
+
+static void
+on_box_cancel(struct action *a)
+{
+	struct action           *found = find_cancelled(a);
+	struct msg_box_cancelled r = { .cancelled = found != NULL };
+
+	if (found != NULL)
+		action_free(found); /* without a reply */
+	action_reply(a, MSG_BOX_CANCELLED, &r);
+}
+
+/* Those who still wait for an older one are told at once, not left to their timeouts. */
+static void
+on_advance(void *arg, const struct msg_context *c)
+{
+	struct langbot *l = arg;
+	struct action  *a = TAILQ_FIRST(&l->actions), *next;
+	struct err      e;
+
+	tenancy_stale(&e);
+	for (; a != NULL; a = next) {
+		next = TAILQ_NEXT(a, next);
+		if (on[a->type].kind != HOST && a->context.generation < c->generation &&
+		    context_same_workspace(&a->context, c))
+			action_fail(a, &e);
+	}
+}
+
+/* ---- looking at it -------------------------------------------------------------------------------------------- */
+
+const char *
+langbot_backend(const struct langbot *l)
+{
+	const char *asked = l->init.backend;
+
+	if (strcmp(asked, "nsjail") == 0 || strcmp(asked, "host") == 0)
+		return asked;
+	if (*asked != '\0' && strcmp(asked, "local") != 0 && strcmp(asked, "native") != 0)
+		return "";
+	return admission_enforced(l->house->admission) ? "nsjail" : "native";
+}
+
+const struct msg_box_limits *
+langbot_limits(const struct langbot *l)
+{
+	return &l->init.limits;
+}
+
+const struct msg_store_ready *
+langbot_paths(const struct langbot *l)
+{
+	return &l->paths;
+}

@@ -1,0 +1,249 @@
+/* Actions and their questions. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "children/gateway.h"
+#include "children/store.h"
+#include "core/registry.h"
+#include "langbot/langbot_impl.h"
+
+static void
+count_command(struct action *a)
+{
+	size_t n = a->type == MSG_BOX_EXEC ? strlen(((const struct msg_box_exec *)a->body)->spec.cmd) : 0;
+
+	a->long_bytes = n > LIM_ARG ? n : 0;
+	a->langbot->long_bytes += a->long_bytes;
+}
+
+struct action *
+action_open(struct langbot *l, const struct msg *m, struct err *e)
+{
+	struct action *a = calloc(1, sizeof(*a));
+	size_t         size = msg_def(m->type)->size;
+	void          *body = malloc(size);
+	int            r = -1;
+
+	if (a == NULL || body == NULL) {
+		err_set(e, E_SYS, "no memory for a request");
+	} else {
+		memcpy(body, m->body, size);
+		r = kept_set(&a->kept, m->type, body, e);
+	}
+	free(body);
+	if (r == -1) {
+		free(a);
+		return NULL;
+	}
+	a->langbot = l;
+	a->type = m->type;
+	a->conn = m->conn;
+	a->id = m->id;
+	a->body = a->kept.msg.body;
+	a->context = *(const struct msg_context *)a->body; /* the first field of them all */
+	count_command(a);
+	TAILQ_INSERT_TAIL(&l->actions, a, next);
+	return a;
+}
+
+static void
+call_free(struct call *c)
+{
+	LIST_REMOVE(c, next);
+	free(c);
+}
+
+/* Its answer, if it can still come, finds nobody. */
+static void
+call_drop(struct langbot *l, struct call *c)
+{
+	c->action = NULL;
+	if (c->id == 0)
+		return;
+	if (c->of_store)
+		store_drop(l->house->store, c->id);
+	else
+		ask_drop(l->house, c->id);
+	call_free(c);
+}
+
+void
+action_free(struct action *a)
+{
+	TAILQ_REMOVE(&a->langbot->actions, a, next);
+	a->langbot->long_bytes -= a->long_bytes;
+	if (a->call != NULL)
+		call_drop(a->langbot, a->call);
+	if (a->making != NULL)
+		making_free(a->making);
+	processes_free(a->processes);
+	storage_free(a->storage);
+	kept_clear(&a->kept);
+	free(a);
+}
+
+/* ---- its end ---------------------------------------------------------------------------- */
+
+void
+action_reply(struct action *a, enum msg_type t, const void *body)
+{
+	gateway_reply(a->langbot->house->gateway, t, a->conn, a->id, body);
+	action_free(a);
+}
+
+void
+action_done(struct action *a)
+{
+	action_reply(a, MSG_DONE, &(struct msg_done){});
+}
+
+/* A workspace knows its sessions by the names it gave them. */
+static void
+use_logical(const struct action *a, struct err *e)
+{
+	const struct err had = *e;
+	const char      *from = had.text, *logical = action_logical(a), *hit;
+	size_t           n = 0, len = strlen(a->name);
+
+	while (len > 0 && (hit = strstr(from, a->name)) != NULL) {
+		n += (size_t)snprintf(e->text + n, sizeof(e->text) - n, "%.*s%s", (int)(hit - from), from, logical);
+		from = hit + len; /* the name became shorter, so it all fits */
+	}
+	snprintf(e->text + n, sizeof(e->text) - n, "%s", from);
+}
+
+void
+action_fail(struct action *a, const struct err *why)
+{
+	struct err e = *why;
+
+	if (e.code == E_VALUE && (a->type == MSG_BOX_EXEC || a->type == MSG_BOX_CREATE))
+		e.code = E_INVALID; /* upstream says so of these two */
+	use_logical(a, &e);
+	if (e.code == E_ARTIFACT)
+		err_prefix(&e, "Immutable artifact preparation failed");
+	gateway_fail(a->langbot->house->gateway, a->conn, a->id, &e);
+	action_free(a);
+}
+
+/* ---- questions ---------------------------------------------------------------------------- */
+
+struct call *
+action_wait(struct action *a, step_fn *fn)
+{
+	struct call *c = calloc(1, sizeof(*c));
+
+	if (c == NULL)
+		abort(); /* a few bytes; there is no way to go on without them */
+	*c = (struct call){ .action = a, .fn = fn, .inside = true };
+	LIST_INSERT_HEAD(&a->langbot->calls, c, next);
+	a->call = c;
+	return c;
+}
+
+void
+call_answer(void *arg, const struct msg *reply)
+{
+	struct call   *c = arg;
+	struct action *a = c->action;
+	step_fn       *fn = c->fn;
+
+	if (a != NULL)
+		a->call = NULL;
+	if (c->inside)
+		c->answered = true;
+	else
+		call_free(c);
+	if (a != NULL)
+		fn(a, reply);
+}
+
+void
+call_over(void *arg)
+{
+	call_answer(arg, NULL);
+}
+
+void
+call_passed(struct call *c)
+{
+	c->inside = false;
+	if (c->answered)
+		call_free(c);
+}
+
+/* Asked: on its way, answered already, or refused, which is an answer as well. */
+static void
+call_asked(struct call *c, uint64_t id, const struct err *why)
+{
+	struct msg refused = { .envelope = ENV_REPLY, .failed = true, .error = *why };
+
+	if (id == 0)
+		call_answer(c, &refused);
+	else if (!c->answered)
+		c->id = id;
+	call_passed(c);
+}
+
+void
+action_ask(struct action *a, enum msg_type t, const void *body, step_fn *fn)
+{
+	struct call *c = action_wait(a, fn);
+	struct err   e = { 0 };
+
+	call_asked(c, ask(a->langbot->house, t, body, call_answer, c, &e), &e);
+}
+
+void
+action_ask_store(struct action *a, enum msg_type t, const void *body, step_fn *fn)
+{
+	struct call *c = action_wait(a, fn);
+	struct err   e = { 0 };
+
+	c->of_store = true;
+	call_asked(c, store_ask(a->langbot->house->store, t, body, call_answer, c, &e), &e);
+}
+
+/* ---- whose it is ------------------------------------------------------------------------------ */
+
+bool
+context_same_workspace(const struct msg_context *a, const struct msg_context *b)
+{
+	return strcmp(a->workspace, b->workspace) == 0 && strcmp(a->instance, b->instance) == 0;
+}
+
+/* ---- the session it is about --------------------------------------------------------------- */
+
+const char *
+action_logical(const struct action *a)
+{
+	const char *logical = tenancy_logical(&a->context, a->name);
+
+	return logical == NULL ? "" : logical;
+}
+
+int
+action_name(struct action *a, const char *logical, struct err *e)
+{
+	if (admission_enforced(a->langbot->house->admission) && strcmp(logical, "global") != 0)
+		return err_set(e, E_ADMISSION, "Managed sandbox session_id is runtime-owned");
+	return tenancy_physical(&a->context, logical, a->name, e);
+}
+
+struct session *
+action_session(const struct action *a, struct err *e)
+{
+	struct session *s = registry_find(a->langbot->house->registry, a->name);
+
+	if (s == NULL) {
+		err_set(e, E_NOTFOUND, "session %s not found", action_logical(a));
+		return NULL;
+	}
+	if (session_is_closing(s)) {
+		err_set(e, E_NOTFOUND, "session %s is being deleted", action_logical(a));
+		return NULL;
+	}
+	return s;
+}

@@ -1,0 +1,155 @@
+/* box_exec: a session, a command in it, and the truth about its end. */
+#include "core/registry.h"
+#include "langbot/exec_notice.h"
+#include "langbot/langbot_impl.h"
+
+/* ---- what is told of it -------------------------------------------------------------------------- */
+
+static struct msg_box_result
+result_of(const struct action *a, const struct msg_exec_result *x, const char *notice)
+{
+	return (struct msg_box_result){
+		.session_id = action_logical(a),
+		.backend = langbot_backend(a->langbot),
+		.timed_out = x->cause == CAUSE_TIMEOUT,
+		.exit_code = x->cause == CAUSE_TIMEOUT ? 0 : exec_exit_code(x),
+		.stdout = x->stdout,
+		.stderr = x->stderr,
+		.stdout_bytes = x->stdout_bytes,
+		.stderr_bytes = x->stderr_bytes,
+		.notice = notice,
+		.duration_ms = x->duration_us / 1000,
+	};
+}
+
+/* ---- its end --------------------------------------------------------------------------------------- */
+
+static void
+on_dropped(struct action *a, const struct msg *reply)
+{
+	(void)reply;
+	action_reply(a, MSG_BOX_RESULT, &a->making->result);
+}
+
+/* LangBot takes a timeout for the end of the session, but not of servers that run in it. */
+static bool
+is_dropped_by_timeout(const struct action *a)
+{
+	struct err            e;
+	const struct session *s = action_session(a, &e);
+
+	return s != NULL && session_info(s).processes == 0;
+}
+
+static void
+on_over_quota(struct action *a, const struct msg *reply)
+{
+	struct err e;
+
+	(void)reply;
+	err_set(&e, E_QUOTA, "%s", a->making->result.notice);
+	action_fail(a, &e);
+}
+
+/* Keep the result, then end the session, then go on. */
+static void
+end_session_first(struct action *a, struct msg_box_result *r, step_fn *then)
+{
+	struct err e;
+
+	a->making->result = *r;
+	if (kept_set(&a->making->result_kept, MSG_BOX_RESULT, &a->making->result, &e) == -1)
+		action_fail(a, &e);
+	else
+		action_end_session(a, then);
+}
+
+static void
+exec_failed(struct action *a, const struct err *why)
+{
+	struct err e = *why, gone;
+
+	if (why->code == E_UNSTARTED && !a->making->again && a->conn != 0) {
+		making_again(a); /* nothing ran */
+		return;
+	}
+	if (why->code == E_STATE && action_session(a, &gone) == NULL)
+		err_set(&e, E_NOTFOUND, "session %s is being deleted", action_logical(a));
+	action_fail(a, &e);
+}
+
+static void
+on_result(struct action *a, const struct msg *reply)
+{
+	const struct msg_exec_result *x = reply->body;
+	char                          notice[LIM_TEXT];
+
+	if (reply->failed) {
+		exec_failed(a, &reply->error);
+		return;
+	}
+	if (x->cause == CAUSE_DISK) { /* what it left stays, but nobody is told that it went well */
+		struct msg_box_result over = { .session_id = action_logical(a), .backend = "", .notice = x->error };
+
+		over.stdout = over.stderr = blob_of("", 0);
+		end_session_first(a, &over, on_over_quota);
+		return;
+	}
+	exec_notice(x, &a->making->native, a->making->spec.timeout_sec, notice, sizeof(notice));
+	struct msg_box_result r = result_of(a, x, notice);
+	if (r.timed_out && is_dropped_by_timeout(a))
+		end_session_first(a, &r, on_dropped);
+	else
+		action_reply(a, MSG_BOX_RESULT, &r);
+}
+
+/* ---- its beginning ----------------------------------------------------------------------------------- */
+
+static void
+on_standing(struct action *a, const struct msg *reply)
+{
+	const struct msg_box_spec *b = &a->making->spec;
+	struct msg_exec            x;
+
+	(void)reply;
+	msg_defaults(MSG_EXEC, &x);
+	x.session = a->name;
+	x.command = b->cmd;
+	x.env = b->env;
+	x.workdir = b->workdir;
+	x.timeout_ms = b->timeout_sec * 1000;
+	x.keep_bytes = a->langbot->house->config->langbot_output_bytes;
+	x.extra_mounts.n = a->making->native.extra_mounts.n;
+	x.extra_mounts.v = a->making->native.extra_mounts.v;
+	x.only_mounts = true;
+	action_ask(a, MSG_EXEC, &x, on_result);
+}
+
+bool
+exec_is_started(const struct action *a)
+{
+	const struct session *s = registry_find(a->langbot->house->registry, a->name);
+
+	if (a->type != MSG_BOX_EXEC || a->making == NULL)
+		return false;
+	if (a->making->result_kept.msg.body != NULL)
+		return true; /* it has ended, and its session is ending too */
+	return a->call != NULL && a->call->fn == on_result && (s == NULL || !session_exec_waits(s, a->call->id));
+}
+
+void
+on_box_exec(struct action *a)
+{
+	const struct msg_box_spec *spec = &((const struct msg_box_exec *)a->body)->spec;
+	struct err                 e;
+	char                       name[LIM_NAME + 1];
+
+	if (tenancy_physical(&a->context, spec->session_id, name, &e) == -1) {
+		action_fail(a, &e);
+	} else if (*spec->cmd == '\0') {
+		err_set(&e, E_INVALID, "cmd must not be empty");
+		action_fail(a, &e);
+	} else {
+		making_start(a, spec, on_standing);
+	}
+}

@@ -1,0 +1,21 @@
+/*
+ * Can this machine do what LangBot requires?  Measured, and cached for as long as the policy says.
+ */
+#ifndef SUPERVISOR_READINESS_H
+#define SUPERVISOR_READINESS_H
+
+#include "core/ask.h"
+
+struct readiness *readiness_open(struct house *, struct err *);
+void              readiness_close(struct readiness **);
+
+/* fn gets a MSG_READINESS, perhaps before this returns. */
+void readiness_ask(struct house *, ask_fn *, void *arg);
+
+/* After box_init. */
+void readiness_forget(struct house *);
+
+/* "Managed sandbox isolation is not ready (failed checks: ...)", or 0. */
+int readiness_refusal(const struct msg_readiness *, struct err *);
+
+#endif

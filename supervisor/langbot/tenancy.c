@@ -1,0 +1,348 @@
+/*
+ * Names are as LangBot's own client computes them, for it asks for a relay by them.  A session's name tells its
+ * workspace and generation, so nothing else needs to remember whose it is, across restarts too.
+ */
+#include "langbot/tenancy.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <search.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "core/dirs.h"
+#include "core/journal.h"
+#include "python/pystr.h"
+
+struct fence {
+	char     ns[NAMESPACE_LEN + 1];
+	uint64_t generation; /* the highest seen */
+};
+
+struct tenancy {
+	struct journal *journal; /* owned */
+	void           *fences;  /* owned struct fence, by ns */
+	size_t          count, room;
+	void (*on_advance)(void *, const struct msg_context *);
+	void *on_advance_arg;
+};
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+static void
+compute_namespace(const struct msg_context *c, char ns[NAMESPACE_LEN + 1])
+{
+	crypto_hash_sha256_state s;
+	unsigned char            digest[crypto_hash_sha256_BYTES];
+	char                     hex[2 * sizeof(digest) + 1];
+
+	crypto_hash_sha256_init(&s);
+	crypto_hash_sha256_update(&s, (const unsigned char *)c->instance, strlen(c->instance) + 1); /* with its NUL */
+	crypto_hash_sha256_update(&s, (const unsigned char *)c->workspace, strlen(c->workspace));
+	crypto_hash_sha256_final(&s, digest);
+	sodium_bin2hex(hex, sizeof(hex), digest, sizeof(digest));
+	snprintf(ns, NAMESPACE_LEN + 1, "ws-%.24s", hex);
+}
+
+/* The last one is remembered: every session is compared with the same context, one after the other. */
+void
+tenancy_namespace(const struct msg_context *c, char ns[NAMESPACE_LEN + 1])
+{
+	static char instance[LIM_TENANT + 1], workspace[LIM_TENANT + 1], last[NAMESPACE_LEN + 1];
+
+	if (*last == '\0' || strcmp(instance, c->instance) != 0 || strcmp(workspace, c->workspace) != 0) {
+		compute_namespace(c, last);
+		snprintf(instance, sizeof(instance), "%s", c->instance);
+		snprintf(workspace, sizeof(workspace), "%s", c->workspace);
+	}
+	memcpy(ns, last, sizeof(last));
+}
+
+/* ws-<24 hex>-g<generation>-; its length. */
+static size_t
+prefix_of(const struct msg_context *c, char prefix[LIM_NAME + 1])
+{
+	char ns[NAMESPACE_LEN + 1];
+
+	tenancy_namespace(c, ns);
+	return (size_t)snprintf(prefix, LIM_NAME + 1, "%s-g%" PRIu64 "-", ns, c->generation);
+}
+
+static bool
+is_safe(char c)
+{
+	return isalnum((unsigned char)c) || (c != '\0' && strchr("_.-", c) != NULL);
+}
+
+/* Every run of other characters becomes one "-"; none of those at the ends stays.  Its length, or -1. */
+static ssize_t
+make_safe(const char *logical, char *out, size_t size)
+{
+	size_t n = 0;
+
+	for (const char *p = logical; *p != '\0'; p++) {
+		char c = is_safe(*p) ? *p : '-';
+
+		if ((c == '-' && n == 0) || (!is_safe(*p) && p > logical && !is_safe(p[-1])))
+			continue;
+		if (n + 1 >= size)
+			return -1;
+		out[n++] = c;
+	}
+	while (n > 0 && out[n - 1] == '-')
+		n--;
+	out[n] = '\0';
+	return (ssize_t)n;
+}
+
+int
+tenancy_physical(const struct msg_context *c, const char *logical, char name[LIM_NAME + 1], struct err *e)
+{
+	if (py_is_blank(logical, strlen(logical)))
+		return err_set(e, E_VALUE, "Box session_id must not be empty");
+	size_t  prefix = prefix_of(c, name);
+	ssize_t n = make_safe(logical, name + prefix, LIM_NAME + 1 - prefix);
+	if (n == -1)
+		return err_set(e, E_VALUE, "Box session_id is too long: %zu bytes are the most", LIM_NAME - prefix);
+	if (n == 0)
+		return err_set(e, E_VALUE, "Box session_id must contain a valid character");
+	return 0;
+}
+
+const char *
+tenancy_logical(const struct msg_context *c, const char *physical)
+{
+	char prefix[LIM_NAME + 1];
+
+	if (!tenancy_owns(c, physical))
+		return NULL;
+	size_t n = prefix_of(c, prefix);
+	return strncmp(physical, prefix, n) == 0 && physical[n] != '\0' ? physical + n : NULL;
+}
+
+/* Behind the namespace: -g<digits>-<something>. */
+static bool
+is_generation(const char *p)
+{
+	if (strncmp(p, "-g", 2) != 0)
+		return false;
+	size_t digits = strspn(p + 2, "0123456789");
+	return digits > 0 && p[2 + digits] == '-' && p[3 + digits] != '\0';
+}
+
+bool
+tenancy_owns(const struct msg_context *c, const char *physical)
+{
+	char ns[NAMESPACE_LEN + 1];
+
+	tenancy_namespace(c, ns);
+	return strncmp(physical, ns, NAMESPACE_LEN) == 0 && is_generation(physical + NAMESPACE_LEN);
+}
+
+static bool
+begins_with_namespace(const char *name)
+{
+	return strncmp(name, "ws-", 3) == 0 && strspn(name + 3, "0123456789abcdef") == NAMESPACE_LEN - 3;
+}
+
+bool
+tenancy_is_ours(const char *physical)
+{
+	return begins_with_namespace(physical) && is_generation(physical + NAMESPACE_LEN);
+}
+
+/* ws-<24 hex>-g<generation>-..., or agent@ws-<24 hex>@... */
+bool
+tenancy_namespace_of(const char *session, char ns[NAMESPACE_LEN + 1])
+{
+	static const char agent[] = "agent@";
+	bool              of_agent = strncmp(session, agent, sizeof(agent) - 1) == 0;
+	const char       *at = of_agent ? session + sizeof(agent) - 1 : session;
+
+	if (!begins_with_namespace(at) || (of_agent ? at[NAMESPACE_LEN] != '@' : !is_generation(at + NAMESPACE_LEN)))
+		return false;
+	snprintf(ns, NAMESPACE_LEN + 1, "%s", at);
+	return true;
+}
+
+/* ---- the fence ------------------------------------------------------------------------------- */
+
+static int
+by_ns(const void *a, const void *b)
+{
+	return strcmp(((const struct fence *)a)->ns, ((const struct fence *)b)->ns);
+}
+
+static struct fence *
+find(const struct tenancy *t, const char *ns)
+{
+	struct fence key;
+
+	snprintf(key.ns, sizeof(key.ns), "%s", ns);
+	struct fence **at = tfind(&key, &t->fences, by_ns);
+	return at == NULL ? NULL : *at;
+}
+
+/* NULL without memory. */
+static struct fence *
+add(struct tenancy *t, const char *ns)
+{
+	struct fence *f = calloc(1, sizeof(*f));
+
+	if (f == NULL)
+		return NULL;
+	snprintf(f->ns, sizeof(f->ns), "%s", ns);
+	if (tsearch(f, &t->fences, by_ns) == NULL) {
+		free(f);
+		return NULL;
+	}
+	t->count++;
+	return f;
+}
+
+static int
+on_record(void *arg, const struct msg *m, struct err *e)
+{
+	struct tenancy         *t = arg;
+	const struct msg_fence *r = m->body;
+
+	if (m->type != MSG_FENCE)
+		return err_set(e, E_PROTO, "%s does not belong there", msg_name(m->type));
+	struct fence *f = find(t, r->ns);
+	if (f == NULL && (f = add(t, r->ns)) == NULL)
+		return err_set(e, E_SYS, "no memory for the fence");
+	if (r->generation > f->generation)
+		f->generation = r->generation;
+	return 0;
+}
+
+struct tenancy *
+tenancy_open(struct house *h, struct err *e)
+{
+	struct tenancy *t = calloc(1, sizeof(*t));
+
+	if (t == NULL) {
+		err_set(e, E_SYS, "no memory");
+		return NULL;
+	}
+	t->room = SIZE_MAX;
+	t->journal = journal_open(h->dirs->state, "tenancy", on_record, t, e);
+	if (t->journal == NULL)
+		tenancy_close(&t);
+	return t;
+}
+
+void
+tenancy_close(struct tenancy **tp)
+{
+	struct tenancy *t = *tp;
+
+	if (t == NULL)
+		return;
+	*tp = NULL;
+	tdestroy(t->fences, free);
+	journal_close(&t->journal);
+	free(t);
+}
+
+void
+tenancy_on_advance(struct tenancy *t, void (*fn)(void *, const struct msg_context *), void *arg)
+{
+	t->on_advance = fn;
+	t->on_advance_arg = arg;
+}
+
+void
+tenancy_set_room(struct tenancy *t, size_t workspaces)
+{
+	t->room = workspaces;
+}
+
+int
+tenancy_stale(struct err *e)
+{
+	return err_set(e, E_DENIED, "Stale Box placement generation");
+}
+
+struct writing {
+	struct journal *journal;
+	struct err     *e;
+	int             r;
+};
+
+static void
+write_one(const void *node, VISIT visit, void *arg)
+{
+	const struct fence *f = *(struct fence *const *)node;
+	struct writing     *w = arg;
+	struct msg_fence    record = { .ns = f->ns, .generation = f->generation };
+
+	if ((visit == postorder || visit == leaf) && w->r == 0)
+		w->r = journal_append(w->journal, MSG_FENCE, &record, w->e);
+}
+
+static int
+write_all(void *arg, struct journal *j, struct err *e)
+{
+	struct tenancy *t = arg;
+	struct writing  w = { .journal = j, .e = e };
+
+	twalk_r(t->fences, write_one, &w);
+	return w.r;
+}
+
+static void
+keep_short(struct tenancy *t)
+{
+	struct err e;
+
+	if (journal_is_long(t->journal, t->count) && journal_compact(t->journal, write_all, t, &e) == -1)
+		log_warn("%s", e.text);
+}
+
+/* A generation that cannot be written down is not let in: after a restart the fence would not know it. */
+static int
+advance(struct tenancy *t, struct fence *f, const char *ns, const struct msg_context *c, struct err *e)
+{
+	if (f == NULL && t->count >= t->room)
+		return err_set(
+		    e, E_DENIED, "Box generation fence capacity reached; refusing an unbounded Workspace allocation");
+	if (journal_append(t->journal, MSG_FENCE, &(struct msg_fence){ .ns = ns, .generation = c->generation }, e) ==
+	    -1)
+		return -1;
+	if (f == NULL && (f = add(t, ns)) == NULL)
+		return err_set(e, E_SYS, "no memory for the fence");
+	f->generation = c->generation;
+	keep_short(t);
+	log_info("workspace=%s generation=%" PRIu64, ns, c->generation);
+	if (t->on_advance != NULL)
+		t->on_advance(t->on_advance_arg, c);
+	return 1;
+}
+
+int
+tenancy_observe(struct tenancy *t, const struct msg_context *c, struct err *e)
+{
+	char ns[NAMESPACE_LEN + 1];
+
+	tenancy_namespace(c, ns);
+	struct fence *f = find(t, ns);
+	if (f != NULL && c->generation < f->generation)
+		return tenancy_stale(e);
+	if (f != NULL && c->generation == f->generation)
+		return 0;
+	return advance(t, f, ns, c, e);
+}
+
+bool
+tenancy_is_current(const struct tenancy *t, const struct msg_context *c)
+{
+	char ns[NAMESPACE_LEN + 1];
+
+	tenancy_namespace(c, ns);
+	const struct fence *f = find(t, ns);
+	return f != NULL && f->generation == c->generation;
+}

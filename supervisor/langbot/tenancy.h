@@ -1,0 +1,47 @@
+/*
+ * Workspaces: their names on this machine, and the fence that keeps a placement of yesterday out.  What the
+ * fence has seen is in the state directory, so a restart forgets nothing.
+ */
+#ifndef SUPERVISOR_TENANCY_H
+#define SUPERVISOR_TENANCY_H
+
+#include "house.h"
+#include "wire/msg.h"
+
+enum { NAMESPACE_LEN = 27 }; /* ws- and 24 hexadecimal digits */
+
+struct tenancy *tenancy_open(struct house *, struct err *);
+void            tenancy_close(struct tenancy **);
+
+/* ws-<24 hex>: of the workspace whatever its generation. */
+void tenancy_namespace(const struct msg_context *, char ns[NAMESPACE_LEN + 1]);
+
+/* ws-<24 hex>-g<generation>-<safe id>; -1 and upstream's text when nothing usable is in it. */
+int tenancy_physical(const struct msg_context *, const char *logical, char name[LIM_NAME + 1], struct err *);
+
+/* The part of a session's name that its workspace sees; NULL when it is not of this context. */
+const char *tenancy_logical(const struct msg_context *, const char *physical);
+
+/* Is it of this workspace, in whichever generation? */
+bool tenancy_owns(const struct msg_context *, const char *physical);
+
+/* Is it of any workspace?  Other sessions are those of native clients. */
+bool tenancy_is_ours(const char *physical);
+
+/* The workspace that a session belongs to, be it LangBot's or an agent's; false: it belongs to none. */
+bool tenancy_namespace_of(const char *session, char ns[NAMESPACE_LEN + 1]);
+
+/* 0 the current one, 1 it has become that now, -1 stale, or no room. */
+int  tenancy_observe(struct tenancy *, const struct msg_context *, struct err *);
+bool tenancy_is_current(const struct tenancy *, const struct msg_context *);
+
+/* What every refusal of an old placement says. */
+int tenancy_stale(struct err *);
+
+/* Who is told, from within tenancy_observe, that a workspace has another generation now. */
+void tenancy_on_advance(struct tenancy *, void (*fn)(void *arg, const struct msg_context *), void *arg);
+
+/* So many workspaces are known, at most. */
+void tenancy_set_room(struct tenancy *, size_t workspaces);
+
+#endif

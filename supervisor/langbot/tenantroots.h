@@ -1,0 +1,27 @@
+/*
+ * Directories of the host whose entries belong to one workspace each: "tenants" in LangBot's default workspace and in
+ * its skills root, and the agents' directories.  Every one that was ever configured is written down, because the files
+ * stay when the configuration changes.
+ */
+#ifndef SUPERVISOR_TENANTROOTS_H
+#define SUPERVISOR_TENANTROOTS_H
+
+#include "house.h"
+#include "wire/msg.h"
+
+struct tenantroots *tenantroots_open(struct house *, struct err *);
+void                tenantroots_close(struct tenantroots **);
+
+/* "tenants" in this directory is one from now on.  Empty: nothing. */
+void tenantroots_learn(struct tenantroots *, const char *directory);
+
+/*
+ * The same of a directory that nobody configured, but in which a workspace's session was made.  One that is in a
+ * workspace is none, and these never take all the room.
+ */
+void tenantroots_observe(struct tenantroots *, const char *directory);
+
+/* For the worker of this session: what is closed to it because it is others', and what is its own. */
+void tenantroots_add_rules(const struct tenantroots *, const char *session, struct msg_worker_start *);
+
+#endif

@@ -1,1 +1,0 @@
-00-config_EXTRA := supervisor/config supervisor/profile supervisor/template supervisor/listen

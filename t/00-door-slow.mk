@@ -1,1 +1,0 @@
-00-door-slow_EXTRA := supervisor/door_slow supervisor/listen

@@ -1,1 +1,0 @@
-00-egress-pins_EXTRA := workers/egress/pins

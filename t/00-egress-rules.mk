@@ -1,1 +1,0 @@
-00-egress-rules_EXTRA := workers/egress/rules

@@ -1,1 +1,0 @@
-00-egress-tracked_EXTRA := workers/egress/tracked

@@ -1,1 +1,0 @@
-00-file-path_EXTRA := workers/files/path workers/files/fail

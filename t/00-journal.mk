@@ -1,1 +1,0 @@
-00-journal_EXTRA := supervisor/journal

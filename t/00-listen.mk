@@ -1,1 +1,0 @@
-00-listen_EXTRA := supervisor/listen

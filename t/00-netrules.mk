@@ -1,2 +1,0 @@
-00-netrules_EXTRA := supervisor/netrule supervisor/netrules
-fuzz_netrule_EXTRA := supervisor/netrule

@@ -1,1 +1,0 @@
-00-restart_EXTRA := proto/restart

@@ -1,1 +1,0 @@
-00-scan_EXTRA := workers/session/scan workers/session/scan_open

@@ -1,1 +1,0 @@
-00-strangers_EXTRA := workers/gateway/strangers $(NET)

@@ -1,1 +1,0 @@
-00-template_EXTRA := supervisor/template

@@ -1,1 +1,0 @@
-00-tenancy_EXTRA := supervisor/tenancy supervisor/journal

@@ -1,1 +1,0 @@
-00-token_EXTRA := supervisor/token proto/tokenfile proto/newfile

@@ -1,1 +1,0 @@
-00-usage_EXTRA := proto/usage

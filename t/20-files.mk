@@ -1,1 +1,0 @@
-20-files_EXTRA := t/lib/filebox t/lib/workbox

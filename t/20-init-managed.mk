@@ -1,1 +1,0 @@
-20-init-managed_EXTRA := t/lib/initstart

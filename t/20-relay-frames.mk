@@ -1,1 +1,0 @@
-20-relay-frames_EXTRA := workers/gateway/framer

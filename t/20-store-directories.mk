@@ -1,1 +1,0 @@
-20-store-directories_EXTRA := t/lib/storebox t/lib/workbox proto/rmtree

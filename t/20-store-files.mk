@@ -1,1 +1,0 @@
-20-store-files_EXTRA := t/lib/storebox t/lib/workbox proto/rmtree

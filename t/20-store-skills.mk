@@ -1,1 +1,0 @@
-20-store-skills_EXTRA := t/lib/storebox t/lib/workbox proto/rmtree

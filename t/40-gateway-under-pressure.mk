@@ -1,1 +1,0 @@
-40-gateway-under-pressure_EXTRA := t/lib/gatebox

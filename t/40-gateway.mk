@@ -1,1 +1,0 @@
-40-gateway_EXTRA := t/lib/gatebox

@@ -1,1 +1,0 @@
-60-door-legacy_EXTRA := t/lib/doorbox

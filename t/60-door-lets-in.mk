@@ -1,1 +1,0 @@
-60-door-lets-in_EXTRA := t/lib/doorbox

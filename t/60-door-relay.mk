@@ -1,1 +1,0 @@
-60-door-relay_EXTRA := t/lib/doorbox

@@ -1,1 +1,0 @@
-60-door-slows-failures_EXTRA := t/lib/doorbox

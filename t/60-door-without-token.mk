@@ -1,1 +1,0 @@
-60-door-without-token_EXTRA := t/lib/doorbox

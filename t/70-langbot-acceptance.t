@@ -1,7 +1,0 @@
-#!/bin/sh
-# What upstream's own suites assert, by LangBot's own client.
-. t/lib/boxd.sh
-. t/lib/client.sh
-langbot_needed
-langbot_all acceptance
-done_testing

@@ -1,8 +1,0 @@
-#!/bin/sh
-# What a lost connection leaves running, and what __cancel_action ends.
-. t/lib/boxd.sh
-. t/lib/client.sh
-langbot_needed
-langbot_start
-langbot cancel
-done_testing

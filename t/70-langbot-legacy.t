@@ -1,7 +1,0 @@
-#!/bin/sh
-# legacy_clients: a client without instance and workspace is served, beside those of today.
-. t/lib/boxd.sh
-. t/lib/client.sh
-langbot_needed
-langbot_all legacy 'legacy_clients = yes' 'auth = none'
-done_testing

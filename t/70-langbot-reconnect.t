@@ -1,7 +1,0 @@
-#!/bin/sh
-# LangBot comes back after the gateway is killed, and finds everything.
-. t/lib/boxd.sh
-. t/lib/client.sh
-langbot_needed
-langbot_all reconnect
-done_testing

@@ -1,7 +1,0 @@
-#!/bin/sh
-# LangBot's relay: websockets and the mcp client reach a managed process, and nothing is lost on the way.
-. t/lib/boxd.sh
-. t/lib/client.sh
-langbot_needed
-langbot_all relay
-done_testing

@@ -1,7 +1,0 @@
-#!/bin/sh
-# boxctl langbot-stdio, started and spoken to by LangBot's own stdio controller.
-. t/lib/boxd.sh
-. t/lib/client.sh
-langbot_needed
-langbot_all stdio
-done_testing

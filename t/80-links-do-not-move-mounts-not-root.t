@@ -1,8 +1,0 @@
-#!/bin/sh
-# The same links in a workspace, tried on the boxd of an ordinary user.
-. t/lib/boxd.sh
-. t/lib/not_root.sh
-mkdir "$D/ws" "$D/skill" "$D/other"
-user_start 'spare_sandboxes = 0'
-. t/lib/mount_links.sh
-done_testing

@@ -1,9 +1,0 @@
-#!/bin/sh
-# A command leaves a link to one of init's descriptors: no later command starts there.
-. t/lib/boxd.sh
-[ "$(id -u)" = 0 ] || plan skip_all "an ordinary user's boxd is tried by t/80-no-workdir-leads-outside-not-root.t"
-mkdir -m 777 "$D/ws"
-boxd_config 'spare_sandboxes = 0'
-boxd_start
-. t/lib/workdir_links.sh
-done_testing

@@ -1,0 +1,216 @@
+/* A gateway that a stranger has taken over can say anything on its channel.  boxd asks the kernel, and its own books. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/memfd.h"
+#include "doorbox.h"
+#include "tap.h"
+
+static struct msg_status none;
+
+/* A connection that it makes up of a socket it has. */
+static const char *
+pretend(int peer, enum speaks speaks)
+{
+	say_open(doorbox_next, peer, speaks);
+	return request(doorbox_next++, MSG_STATUS, &none);
+}
+
+static void
+no_socket_makes_it_a_client(void)
+{
+	int pair[2];
+
+	like(pretend(doorbox_control, SPEAKS_NATIVE), "^denied: connection .* is not admitted",
+	    "the listening socket is no client");
+	like(pretend(doorbox_chan, SPEAKS_NATIVE), "^denied: connection .* is not admitted",
+	    "nor its own channel, whose other end is boxd");
+	like(pretend(doorbox_http, SPEAKS_NATIVE), "^denied: connection .* is not admitted",
+	    "nor the listening socket of LangBot's door");
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
+		BAIL_OUT("socketpair: %s", strerror(errno));
+	like(pretend(pair[0], SPEAKS_NATIVE), "^denied: connection .* is not admitted", "nor a pair of its own");
+	like(pretend(pair[0], SPEAKS_HTTP), "^denied: connection .* is not admitted", "not even as a stranger");
+	close(pair[0]);
+	close(pair[1]);
+}
+
+static void
+strangers_stay_strangers(void)
+{
+	struct msg_create     create;
+	struct msg_box_exec   exec;
+	struct msg_skill_list skills;
+	uint64_t              conn = by_door();
+
+	msg_defaults(MSG_CREATE, &create);
+	msg_defaults(MSG_BOX_EXEC, &exec);
+	msg_defaults(MSG_SKILL_LIST, &skills);
+	exec.spec.session_id = "s";
+	like(request(conn, MSG_STATUS, &none), "^denied: status is not for a stranger", "a stranger: no status");
+	like(request(conn, MSG_CREATE, &create), "^denied: create is not for a stranger", "a stranger: no session");
+	like(request(conn, MSG_BOX_EXEC, &exec), "^denied: box_exec is not for a stranger", "a stranger: no action");
+	like(request(conn, MSG_SKILL_LIST, &skills), "^denied: skill_list is not for a stranger",
+	    "a stranger: no skill");
+	is(try_rpc(conn, DOOR_TOKEN, "inst-1"), "", "one that is let in");
+	like(request(conn, MSG_STATUS, &none), "^denied: status is not for a client of /rpc/ws",
+	    "/rpc/ws: no native request");
+	like(request(conn, MSG_CREATE, &create), "^denied: create is not for a client of /rpc/ws",
+	    "/rpc/ws: no native session");
+	struct msg_http_auth auth;
+	msg_defaults(MSG_HTTP_AUTH, &auth);
+	like(request(by_control(SPEAKS_NATIVE), MSG_HTTP_AUTH, &auth), "^denied: http_auth is not for a client",
+	    "a native client asks for nothing");
+}
+
+static void
+ids_are_its_own(void)
+{
+	uint64_t real = doorbox_next;
+
+	like(request(real + 1000, MSG_STATUS, &none), "^denied: connection .* is not admitted",
+	    "a connection that never came");
+	doorbox_next = UINT64_MAX; /* what boxd asks itself comes from there */
+	say_request(by_control(SPEAKS_NATIVE), MSG_STATUS, &none);
+	doorbox_next = real + (2UL << 40); /* that is one of a gateway to come */
+	say_request(by_control(SPEAKS_NATIVE), MSG_STATUS, &none);
+	doorbox_next = real;
+	uint64_t client = by_control(SPEAKS_NATIVE);
+	is(request(client, MSG_STATUS, &none), "", "a real client is served all the time");
+	cmp_ok(log_lines("which is not one of its own"), "==", 4, "what came by ids of others was not heard");
+	say_open(client, doorbox_control, SPEAKS_HTTP);
+	is(request(client, MSG_STATUS, &none), "", "and stays who it is, whatever is said of it later");
+}
+
+/* A stranger asks one thing at a time, or boxd would have to remember as many as it likes. */
+static void
+one_question_at_a_time(void)
+{
+	struct msg_http_ready ready;
+	struct msg_http_auth  auth;
+	uint64_t              conn = by_door();
+
+	msg_defaults(MSG_HTTP_AUTH, &auth);
+	auth.token = "wrong";
+	uint64_t first = say_request(conn, MSG_HTTP_AUTH, &auth);
+	like(request(conn, MSG_HTTP_READY, &ready), "^protocol: connection .* has asked already", "a second question");
+	like(
+	    request(conn, MSG_HTTP_AUTH, &auth), "^protocol: connection .* has asked already", "or the same once more");
+	like(answer(first), "^unauthorized: ", "the first is answered");
+	auth.token = DOOR_TOKEN;
+	auth.instance = "inst-1";
+	is(request(conn, MSG_HTTP_AUTH, &auth), "", "then it may ask again, and is let in");
+	like(request(conn, MSG_HTTP_AUTH, &auth), "^denied: http_auth is not for a client of /rpc/ws", "but once");
+}
+
+static void
+signal_store(int sig)
+{
+	char line[64] = "", find[96];
+
+	snprintf(find, sizeof(find), "pgrep -x box-store -P \"$(pgrep -x boxd -P %d)\"", getpid());
+	FILE *f = popen(find, "r");
+
+	if (f == NULL || fgets(line, sizeof(line), f) == NULL || kill(atoi(line), sig) == -1)
+		BAIL_OUT("no box-store: %s", find);
+	pclose(f);
+}
+
+/* Of 100 MiB, and none of it written: what counts is what it may become. */
+static int
+large_archive(void)
+{
+	struct err e;
+	int        fd = memfd_new("archive", &e);
+
+	if (fd == -1 || ftruncate(fd, LIM_UPLOAD) == -1 || memfd_seal(fd, &e) == -1)
+		BAIL_OUT("an archive: %s", strerror(errno));
+	return fd;
+}
+
+/* Archives in front of box-store are memory, whoever still waits for them. */
+static void
+archives_do_not_pile_up(void)
+{
+	struct msg_skill_preview m;
+	struct msg_skill_list    list;
+	uint64_t                 conn = by_door();
+	AUTO_FD int              fd = large_archive();
+
+	msg_defaults(MSG_SKILL_PREVIEW, &m);
+	msg_defaults(MSG_SKILL_LIST, &list);
+	is(try_rpc(conn, DOOR_TOKEN, "inst-1"), "", "a client of /rpc/ws");
+	m.context = list.context = (struct msg_context){ "inst-1", "ws-1", 1 };
+	is(request(conn, MSG_SKILL_LIST, &list), "", "that is served by box-store");
+	signal_store(SIGSTOP);
+	m.archive = (struct blob){ .len = LIM_UPLOAD, .fd = fd };
+	say_request(conn, MSG_SKILL_PREVIEW, &m);
+	m.context.workspace = "ws-2"; /* one workspace alone may not fill it */
+	say_request(conn, MSG_SKILL_PREVIEW, &m);
+	m.context.workspace = "ws-1";
+	like(request(conn, MSG_SKILL_PREVIEW, &m), "^busy: 200 MiB of archives wait for box-store already",
+	    "300 MiB at one time are too much");
+	say_gone(conn);
+	conn = by_door();
+	is(try_rpc(conn, DOOR_TOKEN, "inst-1"), "", "another client, when the first has left");
+	like(request(conn, MSG_SKILL_PREVIEW, &m), "^busy: 200 MiB of archives", "its archives are still there");
+	signal_store(SIGCONT);
+	is(request(conn, MSG_SKILL_LIST, &list), "", "box-store goes on");
+	like(request(conn, MSG_SKILL_PREVIEW, &m), "^invalid: Uploaded archive exceeds the compressed size limit",
+	    "and there is room again");
+}
+
+/* A field that is wrong fails its own request.  Many of them do not fill the log, and it is not restarted for it. */
+static void
+wrong_fields_fail_alone(void)
+{
+	enum { MANY = 1000 };
+	char           name[LIM_NAME + 2];
+	struct msg_get get = { .session = memset(name, 'x', sizeof(name)) };
+	uint64_t       conn = by_control(SPEAKS_NATIVE);
+	int            refused = 0;
+
+	name[LIM_NAME + 1] = '\0';
+	like(request(conn, MSG_GET, &get), "^invalid: get.session: 256 bytes, over the maximum 255", "a name too long");
+	for (int i = 0; i < MANY; i++)
+		refused += strncmp(request(conn, MSG_GET, &get), "invalid: ", 9) == 0;
+	cmp_ok(refused, "==", MANY, "each of many is answered");
+	is(request(conn, MSG_STATUS, &none), "", "the connection is served all the time");
+	cmp_ok(log_lines("bad request"), "<=", 10, "the log has not a line for each");
+	cmp_ok(log_lines("gateway=.* gone"), "==", 0, "and the gateway is not ended for them");
+}
+
+static void
+not_without_end(void)
+{
+	enum { MANY = 200 };
+	uint64_t last = 0;
+
+	for (int i = 0; i < MANY; i++)
+		last = by_control(SPEAKS_NATIVE);
+	like(request(last, MSG_STATUS, &none), "^denied: connection",
+	    "not more connections than boxd would ever let in");
+}
+
+int
+main(int argc, char **argv)
+{
+	(void)argc;
+	doorbox_main(argv);
+	doorbox_open("max_connections = 64");
+	no_socket_makes_it_a_client();
+	strangers_stay_strangers();
+	ids_are_its_own();
+	one_question_at_a_time();
+	archives_do_not_pile_up();
+	wrong_fields_fail_alone();
+	not_without_end();
+	doorbox_close();
+	done_testing();
+}

@@ -1,0 +1,175 @@
+/*
+ * libev watches one descriptor for all of this: the epoll set below.  It could watch the sockets itself, but only for
+ * what is wanted of them: a reset of a side that is not read, because the other is slow, would not be seen.  And each
+ * connection that waits would cost two changes of the kernel's set, where this costs none.
+ *
+ * Events are only written down while they are read.  Turns are run afterwards, and nothing that ended in one of them
+ * can be in a list of events.
+ */
+#include "flow/turns.h"
+
+#include <stdlib.h>
+#include <sys/epoll.h>
+
+#include "base/fd.h"
+
+enum {
+	EVENTS = 256, /* read at once */
+	BURST = 64,   /* turns before the channel and the listeners get theirs, */
+	HEAVY = 4,    /* and those of them that did all they may in one: together less than a millisecond */
+};
+
+struct turns {
+	struct ev_loop *loop;
+	int             set; /* owned */
+	ev_io           told;
+	ev_idle         more; /* runs while somebody waits */
+	TAILQ_HEAD(, party) parties;
+};
+
+static bool
+party_waits(const struct party *p)
+{
+	return !TAILQ_EMPTY(&p->waiting);
+}
+
+void
+party_init(struct party *p)
+{
+	TAILQ_INIT(&p->waiting);
+}
+
+void
+turn_soon(struct turns *t, struct turn *one)
+{
+	struct party *p = one->party;
+
+	if (one->waits)
+		return;
+	if (!party_waits(p))
+		TAILQ_INSERT_TAIL(&t->parties, p, next);
+	one->waits = true;
+	TAILQ_INSERT_TAIL(&p->waiting, one, next);
+	ev_idle_start(t->loop, &t->more);
+}
+
+void
+turn_stop(struct turns *t, struct turn *one)
+{
+	if (!one->waits)
+		return;
+	one->waits = false;
+	TAILQ_REMOVE(&one->party->waiting, one, next);
+	if (!party_waits(one->party))
+		TAILQ_REMOVE(&t->parties, one->party, next);
+}
+
+/* The first of the first party, which goes behind the others. */
+static struct turn *
+next_turn(struct turns *t)
+{
+	struct party *p = TAILQ_FIRST(&t->parties);
+	struct turn  *one = TAILQ_FIRST(&p->waiting);
+
+	turn_stop(t, one);
+	if (party_waits(p)) {
+		TAILQ_REMOVE(&t->parties, p, next);
+		TAILQ_INSERT_TAIL(&t->parties, p, next);
+	}
+	return one;
+}
+
+static void
+read_events(struct turns *t)
+{
+	struct epoll_event events[EVENTS];
+	int                n = epoll_wait(t->set, events, EVENTS, 0);
+
+	for (int i = 0; i < n; i++) {
+		struct wire *wire = events[i].data.ptr;
+
+		wire->seen |= events[i].events;
+		turn_soon(t, wire->turn);
+	}
+}
+
+/*
+ * After a heavy turn others may have something to do, and they come first.  Without that look, one that never has more
+ * than one turn's work waiting would be passed by those that always have.
+ */
+static void
+run(struct turns *t)
+{
+	for (int i = 0, heavy = 0; i < BURST && heavy < HEAVY && !TAILQ_EMPTY(&t->parties); i++) {
+		struct turn *one = next_turn(t);
+
+		if (!one->fn(one))
+			continue;
+		heavy++;
+		read_events(t);
+		turn_soon(t, one);
+	}
+	if (TAILQ_EMPTY(&t->parties))
+		ev_idle_stop(t->loop, &t->more);
+}
+
+static void
+on_more(struct ev_loop *loop, ev_idle *w, int revents)
+{
+	(void)loop;
+	(void)revents;
+	run(w->data);
+}
+
+static void
+on_told(struct ev_loop *loop, ev_io *w, int revents)
+{
+	struct turns *t = w->data;
+
+	(void)loop;
+	(void)revents;
+	read_events(t);
+	run(t);
+}
+
+int
+turns_watch(struct turns *t, struct wire *w, struct err *e)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data.ptr = w };
+
+	return epoll_ctl(t->set, EPOLL_CTL_ADD, w->fd, &event) == 0 ? 0 : err_sys(e, "watch a connection");
+}
+
+struct turns *
+turns_open(struct ev_loop *loop, struct err *e)
+{
+	struct turns *t = calloc(1, sizeof(*t));
+
+	if (t == NULL || (t->set = epoll_create1(EPOLL_CLOEXEC)) == -1) {
+		err_sys(e, "a set of sockets to watch");
+		free(t);
+		return NULL;
+	}
+	t->loop = loop;
+	TAILQ_INIT(&t->parties);
+	ev_io_init(&t->told, on_told, t->set, EV_READ);
+	ev_idle_init(&t->more, on_more);
+	ev_set_priority(&t->more, EV_MAXPRI); /* in every round of the loop, and not only in those with nothing else */
+	t->told.data = t->more.data = t;
+	ev_io_start(loop, &t->told);
+	return t;
+}
+
+void
+turns_close(struct turns **tp)
+{
+	struct turns *t = *tp;
+
+	if (t == NULL)
+		return;
+	*tp = NULL;
+	ev_io_stop(t->loop, &t->told);
+	ev_idle_stop(t->loop, &t->more);
+	fd_close(&t->set);
+	free(t);
+}

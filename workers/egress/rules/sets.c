@@ -1,0 +1,109 @@
+#include "rules/sets.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct set {
+	char       *name; /* owned */
+	struct laws laws;
+};
+
+struct sets {
+	size_t     n;
+	struct set v[];
+};
+
+/* ---- one list ------------------------------------------------------------------- */
+
+static void
+add_edge(struct edges *e, uint64_t port)
+{
+	if (port < 1 || port > UINT16_MAX)
+		return;
+	for (size_t i = 0; i < e->n; i++)
+		if (e->v[i] == port)
+			return;
+	if (e->n == EDGES_MOST)
+		e->many = true;
+	else
+		e->v[e->n++] = (uint16_t)port;
+}
+
+int
+laws_init(struct laws *l, const struct msg_net_rule *rules, size_t n, struct err *e)
+{
+	*l = (struct laws){ 0 };
+	if ((l->rules = rules_new(rules, n, e)) == NULL)
+		return -1;
+	add_edge(&l->edges, 1);
+	for (size_t i = 0; i < n && !l->edges.many; i++) {
+		add_edge(&l->edges, rules[i].port_low);
+		add_edge(&l->edges, rules[i].port_high + 1);
+	}
+	return 0;
+}
+
+void
+laws_clear(struct laws *l)
+{
+	rules_drop(&l->rules);
+}
+
+/* ---- all of them ------------------------------------------------------------------ */
+
+static int
+set_init(struct set *s, const struct msg_net_set *from, struct err *e)
+{
+	if ((s->name = strdup(from->name)) == NULL)
+		return err_set(e, E_SYS, "no memory for rules");
+	if (laws_init(&s->laws, from->rules.v, from->rules.n, e) == -1)
+		return err_prefix(e, "set '%s'", from->name);
+	return 0;
+}
+
+struct sets *
+sets_new(const struct msg_net_set *from, size_t n, struct err *e)
+{
+	struct sets *s = calloc(1, sizeof(*s) + n * sizeof(s->v[0]));
+
+	if (s == NULL) {
+		err_set(e, E_SYS, "no memory for rules");
+		return NULL;
+	}
+	s->n = n;
+	for (size_t i = 0; i < n; i++)
+		if (set_init(&s->v[i], &from[i], e) == -1) {
+			sets_free(&s);
+			return NULL;
+		}
+	return s;
+}
+
+void
+sets_free(struct sets **sp)
+{
+	struct sets *s = *sp;
+
+	if (s == NULL)
+		return;
+	*sp = NULL;
+	for (size_t i = 0; i < s->n; i++) {
+		laws_clear(&s->v[i].laws);
+		free(s->v[i].name);
+	}
+	free(s);
+}
+
+const struct laws *
+sets_find(const struct sets *s, const char *name)
+{
+	const struct laws *common = NULL;
+
+	for (size_t i = 0; i < s->n; i++) {
+		if (strcmp(s->v[i].name, name) == 0)
+			return &s->v[i].laws;
+		if (*s->v[i].name == '\0')
+			common = &s->v[i].laws;
+	}
+	return common;
+}

@@ -1,0 +1,36 @@
+/* The lists of rules, by the names of their sets. */
+#ifndef EGRESS_SETS_H
+#define EGRESS_SETS_H
+
+#include "rules/rules.h"
+#include "wire/msg.h"
+
+enum { EDGES_MOST = 64 };
+
+/*
+ * Ports at which the rules of a list begin or end: between two of them all ports are treated alike.  They answer
+ * whether there is any port at all that a list lets through.
+ */
+struct edges {
+	bool     many; /* more than are here */
+	size_t   n;
+	uint16_t v[EDGES_MOST];
+};
+
+struct laws {
+	struct rules *rules; /* owned */
+	struct edges  edges;
+};
+
+int  laws_init(struct laws *, const struct msg_net_rule *, size_t n, struct err *);
+void laws_clear(struct laws *);
+
+struct sets;
+
+struct sets *sets_new(const struct msg_net_set *, size_t n, struct err *); /* NULL and the reason */
+void         sets_free(struct sets **);
+
+/* That of this name, else the one without a name; NULL when there is none at all, and so no rule. */
+const struct laws *sets_find(const struct sets *, const char *name);
+
+#endif

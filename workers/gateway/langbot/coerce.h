@@ -1,0 +1,20 @@
+/* A value of JSON as a field of LangBot's classes takes it: what its kind is, and what is said when it does not fit. */
+#ifndef GATEWAY_COERCE_H
+#define GATEWAY_COERCE_H
+
+#include <msgpack.h>
+
+#include "python/pynum.h"
+
+/* NULL when it fits. */
+const struct misfit *coerce_int(const msgpack_object *, wide *);
+const struct misfit *coerce_float(const msgpack_object *, double *);
+const struct misfit *coerce_bool(const msgpack_object *, bool *);
+
+/* A whole number, and not a bool; false when it is anything else. */
+bool strict_int(const msgpack_object *, wide *);
+
+/* A moment with its zone, in microseconds since the epoch; before that is 0. */
+const struct misfit *coerce_time(const msgpack_object *, uint64_t *);
+
+#endif

@@ -1,0 +1,16 @@
+/* LangBot's classes, as tables. */
+#ifndef GATEWAY_MODELS_H
+#define GATEWAY_MODELS_H
+
+#include "langbot/model.h"
+
+extern const struct model model_spec, model_process, model_policy, model_grant, model_revocation, model_context,
+    model_binding;
+
+/* What the session's name becomes; one that no message holds is made as short as its workspace sees it. */
+const char *session_text(msgpack_zone *, const char *, size_t *n);
+
+/* A spec's working directory is its mount path, when it names none. */
+const msgpack_object *spec_with_workdir(msgpack_zone *, const msgpack_object *map);
+
+#endif
