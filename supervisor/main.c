@@ -1,5 +1,5 @@
 /*
- * boxd: argv, configuration, build the house, run, take it down.
+ * boxd: argv, configuration, build every actor, run, take them down.
  *
  *	SIGTERM, SIGINT   end every sandbox, then exit 0; a second one does not wait
  *	SIGUSR2           execute boxd anew in place; sandboxes stay and are taken over
@@ -180,11 +180,11 @@ check_policy(const struct config *c, struct err *e)
 /* ---- signals --------------------------------------------------------------------------------- */
 
 struct control {
-	struct house *house;
-	ev_signal     term, interrupt, upgrade, hangup;
-	ev_timer      hard; /* runs while stopping */
-	bool          exec_anew;
-	int           status;
+	struct boxd *boxd;
+	ev_signal    term, interrupt, upgrade, hangup;
+	ev_timer     hard; /* runs while stopping */
+	bool         exec_anew;
+	int          status;
 };
 
 static void
@@ -192,7 +192,7 @@ on_empty(void *arg)
 {
 	struct control *c = arg;
 
-	ev_break(c->house->loop, EVBREAK_ALL);
+	ev_break(c->boxd->loop, EVBREAK_ALL);
 }
 
 static void
@@ -202,7 +202,7 @@ on_hard(struct ev_loop *loop, ev_timer *t, int revents)
 
 	(void)revents;
 	log_error("%zu sessions did not end within %.0f s; the next start sweeps them",
-	    registry_count(c->house->registry), LIM_STOP_SEC);
+	    registry_count(c->boxd->registry), LIM_STOP_SEC);
 	c->status = 1;
 	ev_break(loop, EVBREAK_ALL);
 }
@@ -213,17 +213,17 @@ on_stop(struct ev_loop *loop, ev_signal *w, int revents)
 	struct control *c = w->data;
 
 	(void)revents;
-	if (c->house->stopping) {
+	if (c->boxd->stopping) {
 		log_warn("second signal=%d: not waiting", w->signum);
 		on_hard(loop, &c->hard, 0);
 		return;
 	}
-	log_info("stopping signal=%d sessions=%zu", w->signum, registry_count(c->house->registry));
-	notify("STOPPING=1\nSTATUS=ending %zu sessions", registry_count(c->house->registry));
-	c->house->stopping = true;
-	gateway_go_away(c->house->gateway);
+	log_info("stopping signal=%d sessions=%zu", w->signum, registry_count(c->boxd->registry));
+	notify("STOPPING=1\nSTATUS=ending %zu sessions", registry_count(c->boxd->registry));
+	c->boxd->stopping = true;
+	gateway_go_away(c->boxd->gateway);
 	ev_timer_start(loop, &c->hard);
-	registry_drain(c->house->registry, "boxd is stopping", on_empty, c);
+	registry_drain(c->boxd->registry, "boxd is stopping", on_empty, c);
 }
 
 static void
@@ -232,7 +232,7 @@ on_upgrade(struct ev_loop *loop, ev_signal *w, int revents)
 	struct control *c = w->data;
 
 	(void)revents;
-	log_info("executing anew sessions=%zu", registry_count(c->house->registry));
+	log_info("executing anew sessions=%zu", registry_count(c->boxd->registry));
 	notify("RELOADING=1");
 	c->exec_anew = true;
 	ev_break(loop, EVBREAK_ALL);
@@ -246,7 +246,7 @@ on_hangup(struct ev_loop *loop, ev_signal *w, int revents)
 
 	(void)loop;
 	(void)revents;
-	if (egress_reload(c->house->egress, &e) == -1)
+	if (egress_reload(c->boxd->egress, &e) == -1)
 		log_error("the rules in force stay: %s", e.text);
 }
 
@@ -255,13 +255,13 @@ watch_signal(struct control *c, ev_signal *w, void (*fn)(struct ev_loop *, ev_si
 {
 	ev_signal_init(w, fn, sig);
 	w->data = c;
-	ev_signal_start(c->house->loop, w);
+	ev_signal_start(c->boxd->loop, w);
 }
 
 static void
-control_open(struct control *c, struct house *h)
+control_open(struct control *c, struct boxd *h)
 {
-	*c = (struct control){ .house = h };
+	*c = (struct control){ .boxd = h };
 	watch_signal(c, &c->term, on_stop, SIGTERM);
 	watch_signal(c, &c->interrupt, on_stop, SIGINT);
 	watch_signal(c, &c->upgrade, on_upgrade, SIGUSR2);
@@ -270,7 +270,7 @@ control_open(struct control *c, struct house *h)
 	c->hard.data = c;
 }
 
-/* ---- the house ---------------------------------------------------------------------------------- */
+/* ---- boxd ---------------------------------------------------------------------------------- */
 
 /* Descriptors: a few per session here, so as many as we may. */
 static void
@@ -285,7 +285,7 @@ raise_nofile(void)
 }
 
 static int
-house_open(struct house *h, struct dirs *d, struct door_start *door, struct err *e)
+boxd_open(struct boxd *h, struct dirs *d, struct door_start *door, struct err *e)
 {
 	h->mountrules = mountrules_open(h->config, d, e);
 	if (h->mountrules == NULL)
@@ -294,7 +294,7 @@ house_open(struct house *h, struct dirs *d, struct door_start *door, struct err 
 	if (h->registry == NULL)
 		return -1;
 	/* volumes first: nothing may be written where one will be mounted */
-	if ((h->asks = asks_open(e)) == NULL || (h->pool = pool_open(h, e)) == NULL ||
+	if ((h->asks = internal_calls_open(e)) == NULL || (h->pool = pool_open(h, e)) == NULL ||
 	    (h->readiness = readiness_open(h, e)) == NULL || (h->store = store_open(h, e)) == NULL ||
 	    (h->tenancy = tenancy_open(h, e)) == NULL || (h->tenantroots = tenantroots_open(h, e)) == NULL ||
 	    (h->admission = admission_open(h, e)) == NULL || (h->langbot = langbot_open(h, e)) == NULL)
@@ -327,7 +327,7 @@ house_open(struct house *h, struct dirs *d, struct door_start *door, struct err 
 }
 
 static void
-house_close(struct house *h)
+boxd_close(struct boxd *h)
 {
 	egress_close(&h->egress); /* results that wait for it can still be told */
 	gateway_close(&h->gateway);
@@ -344,7 +344,7 @@ house_close(struct house *h)
 	store_close(&h->store);
 	readiness_close(&h->readiness);
 	pool_close(&h->pool);
-	asks_close(&h->asks);
+	internal_calls_close(&h->asks);
 	door_close(&h->door);
 	mountrules_close(&h->mountrules);
 }
@@ -369,11 +369,11 @@ await_children(void)
 }
 
 static int
-run(struct house *h, struct dirs *d, struct door_start *door, bool *exec_anew, struct err *e)
+run(struct boxd *h, struct dirs *d, struct door_start *door, bool *exec_anew, struct err *e)
 {
 	struct control c;
 
-	if (house_open(h, d, door, e) == -1)
+	if (boxd_open(h, d, door, e) == -1)
 		return -1;
 	control_open(&c, h);
 	notify_open(h->loop);
@@ -463,7 +463,7 @@ main(int argc, char **argv)
 		machine_tidy(&machine);
 		return fail(&e, 1);
 	}
-	struct house h = {
+	struct boxd h = {
 		.loop = ev_default_loop(EVFLAG_AUTO),
 		.config = &config,
 		.dirs = &dirs,
@@ -476,7 +476,7 @@ main(int argc, char **argv)
 		status = fail(&e, 1);
 	if (exec_anew)
 		door_hand_over(h.door);
-	house_close(&h);
+	boxd_close(&h);
 	if (exec_anew) {
 		execv(self, argv);
 		log_error("execute %s anew: %s", self, strerror(errno));

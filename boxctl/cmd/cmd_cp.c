@@ -16,7 +16,7 @@
 #include "copy/copy.h"
 #include "render.h"
 #include "text.h"
-#include "wire/kept.h"
+#include "wire/owned_msg.h"
 
 int
 copy_join(char out[LIM_PATH + 1], const char *dir, const char *name, struct err *e)
@@ -119,7 +119,7 @@ local_target(
 }
 
 static int
-look(struct copy *c, const char *path, struct kept *kept, struct msg_file_info *info, struct err *e)
+look(struct copy *c, const char *path, struct owned_msg *kept, struct msg_file_info *info, struct err *e)
 {
 	struct msg_file_stat ask = { .session = c->session, .path = path };
 	struct msg           reply;
@@ -127,7 +127,7 @@ look(struct copy *c, const char *path, struct kept *kept, struct msg_file_info *
 	if (client_call(c->client, MSG_FILE_STAT, &ask, &reply, e) == -1)
 		return -1;
 	*info = *(const struct msg_file_info *)reply.body;
-	int r = kept_set(kept, MSG_FILE_INFO, info, e);
+	int r = owned_msg_copy(kept, MSG_FILE_INFO, info, e);
 	msg_clear(&reply);
 	return r;
 }
@@ -135,7 +135,7 @@ look(struct copy *c, const char *path, struct kept *kept, struct msg_file_info *
 static int
 get(struct copy *c, const struct place *from, const struct place *to, struct err *e)
 {
-	struct kept          kept = { 0 };
+	struct owned_msg     kept = { 0 };
 	struct msg_file_info info;
 	char                 own[LIM_PATH + 1], name[LIM_PATH + 1];
 	AUTO_FD int          dir = -1;
@@ -150,7 +150,7 @@ get(struct copy *c, const struct place *from, const struct place *to, struct err
 	int  r = local_target(to, own, is_dir, &contents, &dir, name, e);
 	if (r == 0)
 		r = get_path(c, from->path, &info, dir, name, contents, e);
-	kept_clear(&kept);
+	owned_msg_clear(&kept);
 	return r;
 }
 

@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "copy/copy.h"
 #include "text.h"
-#include "wire/kept.h"
+#include "wire/owned_msg.h"
 
 static int get_entry(
     struct copy *, const char *from, const struct msg_file_info *, int dir, const char *name, int depth, struct err *);
@@ -131,7 +131,7 @@ static int
 get_entries(struct copy *c, const char *from, int dir, int depth, struct err *e)
 {
 	struct msg_file_list ask = { .session = c->session, .path = from };
-	struct kept          kept = { 0 };
+	struct owned_msg     kept = { 0 };
 	struct buf           next = { 0 };
 	int                  r = 0;
 
@@ -143,7 +143,7 @@ get_entries(struct copy *c, const char *from, int dir, int depth, struct err *e)
 		if ((r = client_call(c->client, MSG_FILE_LIST, &ask, &reply, e)) == -1)
 			break;
 		page = *(const struct msg_files *)reply.body;
-		r = kept_set(&kept, MSG_FILES, &page, e); /* the reply goes with the next message */
+		r = owned_msg_copy(&kept, MSG_FILES, &page, e); /* the reply goes with the next message */
 		msg_clear(&reply);
 		if (r == 0)
 			r = get_page(c, from, &page, dir, depth, e);
@@ -151,7 +151,7 @@ get_entries(struct copy *c, const char *from, int dir, int depth, struct err *e)
 		if (r == 0 && page.next.len > 0)
 			r = blob_read(&page.next, &next, e);
 	} while (r == 0 && next.len > 0);
-	kept_clear(&kept);
+	owned_msg_clear(&kept);
 	buf_clear(&next);
 	return r;
 }

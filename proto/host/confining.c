@@ -16,7 +16,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/memfd.h"
-#include "host/ruleset.h"
+#include "host/landlock.h"
 
 int
 confining_bounding_set(struct err *e)
@@ -177,16 +177,16 @@ set_rlimits(const struct confinement *c, struct err *e)
 static int
 deny_files(const struct confinement *c, struct err *e)
 {
-	struct ruleset s;
-	int            r = ruleset_open(&s, LL_ALL_FILES & ~LL_REFER, c->net, e);
+	struct landlock_rules s;
+	int                   r = landlock_rules_open(&s, LL_ALL_FILES & ~LL_REFER, c->net, e);
 
 	if (r == 1) {
 		log_debug("step=landlock skipped: this kernel has none");
 		return 0;
 	}
 	if (r == 0)
-		r = ruleset_restrict(&s, e);
-	ruleset_close(&s);
+		r = landlock_rules_restrict(&s, e);
+	landlock_rules_close(&s);
 	return r;
 }
 

@@ -15,13 +15,13 @@ static void
 forget(struct agent_call *c)
 {
 	LIST_REMOVE(c, next);
-	kept_clear(&c->kept);
-	kept_clear(&c->result_kept);
+	owned_msg_clear(&c->kept);
+	owned_msg_clear(&c->result_kept);
 	free(c);
 }
 
 static void
-note(struct house *h, const struct msg_agent_exec *x, const struct err *e)
+note(struct boxd *h, const struct msg_agent_exec *x, const struct err *e)
 {
 	const struct errorring_who who = { x->instance, x->workspace, x->query_id };
 
@@ -31,7 +31,7 @@ note(struct house *h, const struct msg_agent_exec *x, const struct err *e)
 static void
 fail(struct agent_call *c, const struct err *e)
 {
-	struct house *h = c->agent->house;
+	struct boxd *h = c->agent->boxd;
 
 	note(h, &c->body, e);
 	gateway_fail(h->gateway, c->conn, c->id, e);
@@ -41,7 +41,7 @@ fail(struct agent_call *c, const struct err *e)
 static void
 reply(struct agent_call *c, const struct msg_agent_result *r)
 {
-	gateway_reply(c->agent->house->gateway, MSG_AGENT_RESULT, c->conn, c->id, r);
+	gateway_reply(c->agent->boxd->gateway, MSG_AGENT_RESULT, c->conn, c->id, r);
 	forget(c);
 }
 
@@ -119,7 +119,7 @@ step(struct agent_call *c, enum msg_type t, const void *body, ask_fn *fn)
 	c->step = me;
 	c->asked = 0;
 	c->running = t == MSG_EXEC;
-	uint64_t id = ask(a->house, t, body, fn, c, &e);
+	uint64_t id = ask(a->boxd, t, body, fn, c, &e);
 	if (id == 0 && fn == on_deleted) {
 		settle(c);
 		return;
@@ -164,7 +164,7 @@ withhold(struct agent_call *c, const char *text)
 static bool
 ends_session(const struct agent_call *c, const struct msg_exec_result *x)
 {
-	const struct session *s = registry_find(c->agent->house->registry, c->plan.session);
+	const struct session *s = registry_find(c->agent->boxd->registry, c->plan.session);
 
 	return x->cause == CAUSE_TIMEOUT && s != NULL && session_info(s).processes == 0;
 }
@@ -176,7 +176,7 @@ finish(struct agent_call *c, const struct msg_exec_result *x)
 	struct err          e;
 
 	if (agent_result(&c->result, &o, &c->plan, x, c->body.limit, &e) == -1 ||
-	    kept_set(&c->result_kept, MSG_AGENT_RESULT, &c->result, &e) == -1)
+	    owned_msg_copy(&c->result_kept, MSG_AGENT_RESULT, &c->result, &e) == -1)
 		fail(c, &e);
 	else if (ends_session(c, x))
 		end_session_first(c);
@@ -260,7 +260,7 @@ on_gone(void *arg, const struct msg *m)
 static void
 begin(struct agent_call *c)
 {
-	const struct session *s = registry_find(c->agent->house->registry, c->plan.session);
+	const struct session *s = registry_find(c->agent->boxd->registry, c->plan.session);
 	struct msg_delete     wait = { .session = c->plan.session };
 
 	if (s != NULL && session_info(s).state == STATE_CLOSING)
@@ -285,7 +285,7 @@ call_open(struct agent *a, const struct msg *m, struct err *e)
 	c->id = m->id;
 	c->body = *(const struct msg_agent_exec *)m->body;
 	LIST_INSERT_HEAD(&a->calls, c, next);
-	if (kept_set(&c->kept, MSG_AGENT_EXEC, &c->body, e) == -1 ||
+	if (owned_msg_copy(&c->kept, MSG_AGENT_EXEC, &c->body, e) == -1 ||
 	    agent_plan(&c->plan, &a->rules, &c->body, e) == -1) {
 		forget(c);
 		return NULL;
@@ -307,11 +307,11 @@ check_share(const struct agent *a, const struct msg *m, struct err *e)
 		have += c->conn == m->conn && strcmp(c->body.workspace, x->workspace) == 0 &&
 			strcmp(c->body.instance, x->instance) == 0;
 	return share_check(
-	    a->house->config, have, LIM_CONN_INFLIGHT, E_BUSY, "Workspace is busy: too many concurrent commands", e);
+	    a->boxd->config, have, LIM_CONN_INFLIGHT, E_BUSY, "Workspace is busy: too many concurrent commands", e);
 }
 
 int
-agent_exec(struct house *h, const struct msg *m, struct err *e)
+agent_exec(struct boxd *h, const struct msg *m, struct err *e)
 {
 	struct agent_call *c = NULL;
 
@@ -348,8 +348,8 @@ agent_cancel(struct agent *a, const struct msg *m)
 		return false;
 	c->cancelled = true;
 	if (c->running && c->asked != 0)
-		ask(a->house, MSG_CANCEL, &(struct msg_cancel){ .call = c->asked }, ignore, NULL, &e);
-	gateway_reply(a->house->gateway, MSG_DONE, m->conn, m->id, &(struct msg_done){});
+		ask(a->boxd, MSG_CANCEL, &(struct msg_cancel){ .call = c->asked }, ignore, NULL, &e);
+	gateway_reply(a->boxd->gateway, MSG_DONE, m->conn, m->id, &(struct msg_done){});
 	return true;
 }
 
@@ -362,7 +362,7 @@ agent_conn_gone(struct agent *a, uint64_t conn)
 		next = LIST_NEXT(c, next);
 		if (conn != 0 && c->conn != conn)
 			continue;
-		ask_drop(a->house, c->asked);
+		ask_drop(a->boxd, c->asked);
 		forget(c);
 	}
 }
@@ -390,7 +390,7 @@ add_root(struct strs *roots, const char *path, struct err *e)
 }
 
 struct agent *
-agent_open(struct house *h, struct err *e)
+agent_open(struct boxd *h, struct err *e)
 {
 	struct agent *a = calloc(1, sizeof(*a));
 	const char   *list = h->config->agent_mount_roots;
@@ -400,7 +400,7 @@ agent_open(struct house *h, struct err *e)
 		err_set(e, E_SYS, "no memory");
 		return NULL;
 	}
-	a->house = h;
+	a->boxd = h;
 	a->rules.config = h->config;
 	LIST_INIT(&a->calls);
 	while (config_next_path(&list, path)) {

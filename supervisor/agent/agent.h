@@ -10,14 +10,14 @@
 
 #include "core/ask.h"
 
-struct agent *agent_open(struct house *, struct err *);
+struct agent *agent_open(struct boxd *, struct err *);
 void          agent_close(struct agent **);
 
 /* Their requests, by their names. */
-int agent_exec(struct house *, const struct msg *, struct err *);
-int agent_profiles(struct house *, const struct msg *, struct err *);
-int agent_errors(struct house *, const struct msg *, struct err *);
-int agent_status(struct house *, const struct msg *, struct err *);
+int agent_exec(struct boxd *, const struct msg *, struct err *);
+int agent_profiles(struct boxd *, const struct msg *, struct err *);
+int agent_errors(struct boxd *, const struct msg *, struct err *);
+int agent_status(struct boxd *, const struct msg *, struct err *);
 
 /* A CANCEL that names an agent_exec of its connection: true, and it is answered. */
 bool agent_cancel(struct agent *, const struct msg *);

@@ -6,7 +6,7 @@
 
 #include "agent/agent.h"
 #include "agent/agent_plan.h"
-#include "wire/kept.h"
+#include "wire/owned_msg.h"
 
 /* One agent_exec on its way. */
 struct agent_call {
@@ -14,7 +14,7 @@ struct agent_call {
 	struct agent         *agent;
 	uint64_t              conn, id; /* who is answered */
 	struct msg_agent_exec body;     /* borrows from the next */
-	struct kept           kept;
+	struct owned_msg      kept;
 	struct agent_plan     plan;    /* borrows from the body */
 	uint64_t              step;    /* which of all steps of all calls it is at */
 	uint64_t              asked;   /* what it waits for */
@@ -22,14 +22,14 @@ struct agent_call {
 	bool                  cancelled;
 	/* told when the session is gone: a result, unless it has failed */
 	struct msg_agent_result result; /* borrows from the next */
-	struct kept             result_kept;
+	struct owned_msg        result_kept;
 	struct err              why;
 };
 
 LIST_HEAD(agent_calls, agent_call);
 
 struct agent {
-	struct house      *house;
+	struct boxd       *boxd;
 	struct agent_rules rules; /* the paths of its roots are owned */
 	struct agent_calls calls; /* owned */
 	uint64_t           steps;

@@ -10,7 +10,7 @@
 #include "langbot/langbot.h"
 
 int
-agent_profiles(struct house *h, const struct msg *m, struct err *e)
+agent_profiles(struct boxd *h, const struct msg *m, struct err *e)
 {
 	const struct config          *c = h->config;
 	struct msg_agent_profile      v[PROFILES];
@@ -35,7 +35,7 @@ agent_profiles(struct house *h, const struct msg *m, struct err *e)
 }
 
 int
-agent_errors(struct house *h, const struct msg *m, struct err *e)
+agent_errors(struct boxd *h, const struct msg *m, struct err *e)
 {
 	const struct msg_agent_errors *ask = m->body;
 	const struct errorring_who     who = { ask->instance, ask->workspace, "" };
@@ -72,7 +72,7 @@ count(struct session *s, void *arg)
 }
 
 static void
-tell_limits(const struct house *h, struct msg_agent_limits *l)
+tell_limits(const struct boxd *h, struct msg_agent_limits *l)
 {
 	const struct msg_box_limits *langbot = langbot_limits(h->langbot);
 
@@ -87,7 +87,7 @@ tell_limits(const struct house *h, struct msg_agent_limits *l)
 
 /* Why agents cannot run anything; empty when they can. */
 static void
-tell_barrier(const struct house *h, struct err *why)
+tell_barrier(const struct boxd *h, struct err *why)
 {
 	const struct err *barrier = &h->machine->barrier;
 
@@ -101,7 +101,7 @@ tell_barrier(const struct house *h, struct err *why)
 }
 
 int
-agent_status(struct house *h, const struct msg *m, struct err *e)
+agent_status(struct boxd *h, const struct msg *m, struct err *e)
 {
 	const struct msg_agent_status *ask = m->body;
 	const struct errorring_who     who = { ask->instance, ask->workspace, "" };

@@ -93,7 +93,7 @@ same_origin(const struct want *a, const struct want *b)
 static void
 job_free(struct job *j)
 {
-	ev_timer_stop(j->artifacts->house->loop, &j->late);
+	ev_timer_stop(j->artifacts->boxd->loop, &j->late);
 	if (j->child != NULL)
 		child_kill(j->child);
 	child_close(&j->child);
@@ -129,7 +129,7 @@ job_room(const struct artifacts *a, const struct shelf *s, struct err *e)
 	if (a->n_waiting >= LIM_ARTIFACT_WAITING)
 		return err_set(e, E_BUSY, "%zu artifacts wait to be copied already", a->n_waiting);
 	return share_check(
-	    a->house->config, s->waiting, LIM_ARTIFACT_WAITING, E_BUSY, "too many artifacts wait to be copied", e);
+	    a->boxd->config, s->waiting, LIM_ARTIFACT_WAITING, E_BUSY, "too many artifacts wait to be copied", e);
 }
 
 static void start_soon(struct artifacts *);
@@ -244,17 +244,17 @@ artifact_newest(const struct artifact_hold *h)
 }
 
 static struct artifact_hold *
-hold_new(struct house *house, const char *session, size_t n, struct err *e)
+hold_new(struct boxd *boxd, const char *session, size_t n, struct err *e)
 {
 	struct artifact_hold *h = calloc(1, sizeof(*h));
 
 	if (h == NULL || (h->got = calloc(n, sizeof(struct revision *))) == NULL ||
-	    (h->shelf = cache_shelf(house->artifacts, session)) == NULL) {
+	    (h->shelf = cache_shelf(boxd->artifacts, session)) == NULL) {
 		artifact_release(&h);
 		err_set(e, E_SYS, "no memory for an artifact");
 		return NULL;
 	}
-	h->artifacts = house->artifacts;
+	h->artifacts = boxd->artifacts;
 	h->n = n;
 	snprintf(h->session, sizeof(h->session), "%s", session);
 	return h;
@@ -299,7 +299,7 @@ count_addressed(const struct msg_mount *m, size_t n)
 }
 
 int
-artifact_hold(struct house *house, const char *session, const struct msg_mount *m, size_t n, artifact_fn *fn, void *arg,
+artifact_hold(struct boxd *boxd, const char *session, const struct msg_mount *m, size_t n, artifact_fn *fn, void *arg,
     struct artifact_hold **hold, struct err *e)
 {
 	size_t addressed = count_addressed(m, n);
@@ -307,7 +307,7 @@ artifact_hold(struct house *house, const char *session, const struct msg_mount *
 	*hold = NULL;
 	if (addressed == 0)
 		return 0;
-	struct artifact_hold *h = hold_new(house, session, addressed, e);
+	struct artifact_hold *h = hold_new(boxd, session, addressed, e);
 	if (h == NULL)
 		return -1;
 	h->fn = fn;
@@ -320,16 +320,15 @@ artifact_hold(struct house *house, const char *session, const struct msg_mount *
 }
 
 struct artifact_hold *
-artifact_hold_again(struct house *house, const char *session, const struct msg_mount *m, size_t n)
+artifact_hold_again(struct boxd *boxd, const char *session, const struct msg_mount *m, size_t n)
 {
 	size_t                addressed = count_addressed(m, n);
 	struct err            e;
-	struct artifact_hold *h = addressed == 0 ? NULL : hold_new(house, session, addressed, &e);
+	struct artifact_hold *h = addressed == 0 ? NULL : hold_new(boxd, session, addressed, &e);
 
 	for (size_t i = 0; h != NULL && i < n; i++) {
-		struct revision *r = digest_of(&m[i]) == NULL
-					 ? NULL
-					 : cache_find(house->artifacts, h->shelf, digest_of(&m[i]));
+		struct revision *r = digest_of(&m[i]) == NULL ? NULL
+							      : cache_find(boxd->artifacts, h->shelf, digest_of(&m[i]));
 
 		if (r != NULL)
 			hold_take(h, r);
@@ -338,12 +337,12 @@ artifact_hold_again(struct house *house, const char *session, const struct msg_m
 }
 
 struct artifact_hold *
-artifact_hold_all(struct house *house, const char *session)
+artifact_hold_all(struct boxd *boxd, const char *session)
 {
-	struct artifacts     *a = house->artifacts;
+	struct artifacts     *a = boxd->artifacts;
 	struct shelf         *shelf = cache_shelf(a, session);
 	struct err            e;
-	struct artifact_hold *h = shelf == NULL || shelf->n == 0 ? NULL : hold_new(house, session, shelf->n, &e);
+	struct artifact_hold *h = shelf == NULL || shelf->n == 0 ? NULL : hold_new(boxd, session, shelf->n, &e);
 	struct revision      *r;
 
 	if (h == NULL)
@@ -475,7 +474,7 @@ on_late(struct ev_loop *loop, ev_timer *t, int revents)
 static int
 job_send(struct job *j, int staging, struct err *e)
 {
-	struct house             *h = j->artifacts->house;
+	struct boxd              *h = j->artifacts->boxd;
 	struct msg_worker_start   rules;
 	struct msg_artifact_start start;
 	char                      field[64], digest[LIM_DIGEST + 1];
@@ -502,8 +501,8 @@ spawn(const struct artifacts *a, const struct child_ops *ops, void *arg, struct 
 {
 	char program[PATH_MAX + 16];
 
-	snprintf(program, sizeof(program), "%s/box-artifact", a->house->dirs->libexec);
-	return child_spawn(a->house->loop, program, FROM_ARTIFACT, ops, arg, e);
+	snprintf(program, sizeof(program), "%s/box-artifact", a->boxd->dirs->libexec);
+	return child_spawn(a->boxd->loop, program, FROM_ARTIFACT, ops, arg, e);
 }
 
 static int
@@ -513,12 +512,12 @@ job_start(struct job *j, struct err *e)
 
 	if (j->want.source == NULL || j->want.manifest == NULL)
 		return err_set(e, E_SYS, "no memory for an artifact");
-	j->number = house_next_id(j->artifacts->house);
+	j->number = boxd_next_id(j->artifacts->boxd);
 	AUTO_FD int staging = cache_stage(j->artifacts, j->number, e);
 	if (staging == -1 || (j->child = spawn(j->artifacts, &ops, j, e)) == NULL)
 		return -1;
 	j->stage = ASKED;
-	ev_timer_start(j->artifacts->house->loop, &j->late);
+	ev_timer_start(j->artifacts->boxd->loop, &j->late);
 	return job_send(j, staging, e);
 }
 
@@ -562,7 +561,7 @@ static void
 start_soon(struct artifacts *a)
 {
 	ev_timer_set(&a->soon, 0., 0.);
-	ev_timer_start(a->house->loop, &a->soon);
+	ev_timer_start(a->boxd->loop, &a->soon);
 }
 
 /* ---- sweeping ---------------------------------------------------------------------------------------------- */
@@ -604,7 +603,7 @@ artifacts_sweep(struct artifacts *a)
 /* ---- open and close ------------------------------------------------------------------------------------------ */
 
 struct artifacts *
-artifacts_open(struct house *h, struct err *e)
+artifacts_open(struct boxd *h, struct err *e)
 {
 	struct artifacts *a = calloc(1, sizeof(*a));
 
@@ -612,7 +611,7 @@ artifacts_open(struct house *h, struct err *e)
 		err_set(e, E_SYS, "no memory");
 		return NULL;
 	}
-	*a = (struct artifacts){ .house = h, .dir = -1, .staging = -1, .trash = -1 };
+	*a = (struct artifacts){ .boxd = h, .dir = -1, .staging = -1, .trash = -1 };
 	TAILQ_INIT(&a->by_use);
 	TAILQ_INIT(&a->waiting);
 	TAILQ_INIT(&a->running);
@@ -642,7 +641,7 @@ artifacts_close(struct artifacts **ap)
 	if (a == NULL)
 		return;
 	*ap = NULL;
-	ev_timer_stop(a->house->loop, &a->soon);
+	ev_timer_stop(a->boxd->loop, &a->soon);
 	jobs_clear(&a->waiting);
 	jobs_clear(&a->running);
 	if (a->sweeper != NULL)

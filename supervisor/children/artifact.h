@@ -12,10 +12,10 @@
 #ifndef SUPERVISOR_ARTIFACT_H
 #define SUPERVISOR_ARTIFACT_H
 
-#include "house.h"
+#include "boxd.h"
 #include "wire/msg.h"
 
-struct artifacts *artifacts_open(struct house *, struct err *);
+struct artifacts *artifacts_open(struct boxd *, struct err *);
 void              artifacts_close(struct artifacts **);
 
 /* Copies that somebody uses.  They stay in the cache as long as it is held. */
@@ -33,14 +33,14 @@ typedef void artifact_fn(void *arg, const struct err *why);
  *
  * A hold whose fn was told of a failure still has to be released.  The mounts are copied.
  */
-int artifact_hold(struct house *, const char *session, const struct msg_mount *, size_t n, artifact_fn *, void *arg,
+int artifact_hold(struct boxd *, const char *session, const struct msg_mount *, size_t n, artifact_fn *, void *arg,
     struct artifact_hold **hold, struct err *);
 
 /* The same for a session that lives already: what is there is held, nothing is made, nothing fails. */
-struct artifact_hold *artifact_hold_again(struct house *, const char *session, const struct msg_mount *, size_t n);
+struct artifact_hold *artifact_hold_again(struct boxd *, const char *session, const struct msg_mount *, size_t n);
 
 /* For a command of before our time, of which nobody knows what is mounted for it: all that its workspace has. */
-struct artifact_hold *artifact_hold_all(struct house *, const char *session);
+struct artifact_hold *artifact_hold_all(struct boxd *, const char *session);
 
 /* Also while fn is still to be called: then it never is.  NULL is no hold. */
 void artifact_release(struct artifact_hold **);
@@ -52,6 +52,6 @@ uint64_t artifact_newest(const struct artifact_hold *);
  * Where the worker finds the copies of a session's workspace: <64 digits>/package in this directory.  Owned by the caller;
  * -1: there are none.
  */
-int artifact_dir(const struct house *, const char *session);
+int artifact_dir(const struct boxd *, const char *session);
 
 #endif

@@ -75,7 +75,7 @@ cache_shelf(struct artifacts *a, const char *session)
 }
 
 int
-artifact_dir(const struct house *h, const char *session)
+artifact_dir(const struct boxd *h, const char *session)
 {
 	char ns[NAMESPACE_LEN + 1];
 
@@ -102,7 +102,7 @@ revision_add(struct artifacts *a, struct shelf *s, const char *digits, uint64_t 
 	if (r == NULL)
 		return NULL;
 	*r = (struct revision){ .shelf = s, .bytes = bytes, .entries = entries, .used_sec = (uint64_t)time(NULL) };
-	r->number = house_next_id(a->house);
+	r->number = boxd_next_id(a->boxd);
 	snprintf(r->digits, sizeof(r->digits), "%s", digits);
 	if (tsearch(r, &a->by_digits, by_digits) == NULL) {
 		free(r);
@@ -142,7 +142,7 @@ throw_away(struct artifacts *a, int dir, const char *name)
 {
 	char number[32];
 
-	snprintf(number, sizeof(number), "%lu", house_next_id(a->house));
+	snprintf(number, sizeof(number), "%lu", boxd_next_id(a->boxd));
 	if (renameat(dir, name, a->trash, number) == -1)
 		log_error("artifacts: %s cannot be dropped: %s", name, strerror(errno));
 	else
@@ -240,7 +240,7 @@ cache_give_back(struct artifacts *a, struct shelf *s, uint64_t bytes, uint64_t e
 int
 cache_reserve(struct artifacts *a, struct shelf *s, uint64_t bytes, uint64_t entries, struct err *e)
 {
-	struct room room = { .config = a->house->config };
+	struct room room = { .config = a->boxd->config };
 
 	count(a, s, bytes, entries);
 	room.shelf = *s;
@@ -449,13 +449,13 @@ throw_one(struct artifacts *a, void *arg, int dir, const char *name, struct err 
 int
 cache_open(struct artifacts *a, struct err *e)
 {
-	AUTO_FD int state = open(a->house->dirs->state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	AUTO_FD int state = open(a->boxd->dirs->state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (state == -1)
-		return err_sys(e, "open %s", a->house->dirs->state);
+		return err_sys(e, "open %s", a->boxd->dirs->state);
 	if ((a->dir = make_dir(state, "artifacts", e)) == -1 || (a->staging = make_dir(a->dir, STAGING, e)) == -1 ||
 	    (a->trash = make_dir(a->dir, TRASH, e)) == -1)
-		return err_prefix(e, "artifacts in %s", a->house->dirs->state);
+		return err_prefix(e, "artifacts in %s", a->boxd->dirs->state);
 	/* what an earlier boxd has dropped, and what it was making */
 	if (each_name(a->trash, note_trash, a, NULL, e) == -1 || each_name(a->staging, throw_one, a, NULL, e) == -1 ||
 	    each_name(a->dir, load_shelf, a, NULL, e) == -1)

@@ -37,7 +37,7 @@ TAILQ_HEAD(revisions, revision);
 TAILQ_HEAD(jobs, job);
 
 struct artifacts {
-	struct house    *house;
+	struct boxd     *boxd;
 	int              dir, staging, trash; /* owned */
 	void            *shelves;             /* owned struct shelf, by ns */
 	void            *by_digits;           /* the revisions below */

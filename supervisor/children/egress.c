@@ -25,7 +25,7 @@
 #include "core/registry.h"
 #include "core/spare.h"
 #include "door/door.h"
-#include "wire/kept.h"
+#include "wire/owned_msg.h"
 
 /* Sessions are cut off without it: tried for ever, and soon. */
 static const struct restart_policy policy = { .first_sec = 0.02, .most_sec = 5, .window_sec = 60, .limit = 0 };
@@ -37,7 +37,7 @@ struct guest {
 	char               *set;                     /* owned */
 	struct netrules    *narrow;                  /* owned */
 	struct msg_net_info info;                    /* borrows from the next */
-	struct kept         info_kept;
+	struct owned_msg    info_kept;
 };
 
 struct question {
@@ -52,7 +52,7 @@ struct question {
 };
 
 struct egress {
-	struct house     *house;
+	struct boxd      *boxd;
 	char              program[PATH_MAX + 16];
 	struct child     *child; /* owned; NULL: there is none */
 	bool              serving;
@@ -118,7 +118,7 @@ guest_free(struct guest *t)
 	fd_close(&t->dns);
 	fd_close(&t->refusals);
 	netrules_free(&t->narrow);
-	kept_clear(&t->info_kept);
+	owned_msg_clear(&t->info_kept);
 	free(t->set);
 	free(t);
 }
@@ -187,7 +187,7 @@ keep_info(struct guest *t, const struct msg_net_info *info)
 	struct err          e;
 
 	copy.flows.n = 0;
-	if (kept_set(&t->info_kept, MSG_NET_INFO, &copy, &e) == 0)
+	if (owned_msg_copy(&t->info_kept, MSG_NET_INFO, &copy, &e) == 0)
 		t->info = copy;
 }
 
@@ -200,7 +200,7 @@ answer(struct question *q, const struct msg *m)
 	void   *arg = q->arg;
 
 	LIST_REMOVE(q, next);
-	ev_timer_stop(q->egress->house->loop, &q->late);
+	ev_timer_stop(q->egress->boxd->loop, &q->late);
 	free(q);
 	fn(arg, m);
 }
@@ -255,11 +255,11 @@ egress_look(struct egress *g, uint64_t id, bool flows, ask_fn *fn, void *arg)
 		return;
 	}
 	*q = (struct question){
-		.egress = g, .id = house_next_id(g->house), .guest = id, .flows = flows, .fn = fn, .arg = arg
+		.egress = g, .id = boxd_next_id(g->boxd), .guest = id, .flows = flows, .fn = fn, .arg = arg
 	};
 	ev_timer_init(&q->late, on_look_late, LIM_EGRESS_LOOK_SEC, 0.);
 	q->late.data = q;
-	ev_timer_start(g->house->loop, &q->late);
+	ev_timer_start(g->boxd->loop, &q->late);
 	LIST_INSERT_HEAD(&g->questions, q, next);
 	if (g->serving)
 		question_send(q);
@@ -273,7 +273,7 @@ on_ready(struct egress *g)
 	struct guest    *t;
 	struct question *q, *following;
 
-	ev_timer_stop(g->house->loop, &g->late);
+	ev_timer_stop(g->boxd->loop, &g->late);
 	g->serving = true;
 	log_info("egress=%d ready", child_pid(g->child));
 	LIST_FOREACH (t, &g->guests, next)
@@ -348,12 +348,12 @@ on_msg(void *arg, struct msg *m)
 static void
 start_later(struct egress *g)
 {
-	double delay = restart_after_crash(&g->restart, &policy, ev_now(g->house->loop));
+	double delay = restart_after_crash(&g->restart, &policy, ev_now(g->boxd->loop));
 
-	if (g->house->stopping || ev_is_active(&g->again))
+	if (g->boxd->stopping || ev_is_active(&g->again))
 		return;
 	ev_timer_set(&g->again, delay, 0.);
-	ev_timer_start(g->house->loop, &g->again);
+	ev_timer_start(g->boxd->loop, &g->again);
 }
 
 static void
@@ -364,7 +364,7 @@ on_gone(void *arg, int status)
 
 	log_error("egress=%d gone %s; connections are cut", child_pid(g->child), child_status(status));
 	child_close(&g->child);
-	ev_timer_stop(g->house->loop, &g->late);
+	ev_timer_stop(g->boxd->loop, &g->late);
 	g->serving = false;
 	err_set(&why, E_CRASH, "box-egress died (%s)", child_status(status));
 	fail_all(g, &why);
@@ -388,18 +388,18 @@ on_late(struct ev_loop *loop, ev_timer *t, int revents)
 static void
 fill_start(const struct egress *g, struct msg_egress_start *s, const char **own)
 {
-	const struct config *c = g->house->config;
+	const struct config *c = g->boxd->config;
 	size_t               n;
 
 	msg_defaults(MSG_EGRESS_START, s);
 	s->uid = c->egress_uid;
-	s->chroot = g->house->machine->root ? g->house->dirs->empty : "";
+	s->chroot = g->boxd->machine->root ? g->boxd->dirs->empty : "";
 	s->connections = c->network_connections;
 	s->dns_bytes = c->network_dns_kb * KIB;
 	s->resolvers = *resolvers_list(g->resolvers);
 	s->sets.v = (struct msg_net_set *)netrules_sets(g->rules, &n);
 	s->sets.n = n;
-	*own = door_address(g->house->door);
+	*own = door_address(g->boxd->door);
 	s->own = (struct strs){ **own != '\0', own };
 }
 
@@ -410,13 +410,13 @@ start(struct egress *g)
 	const char             *own[1];
 	struct err              e;
 
-	if (g->child != NULL || ev_is_active(&g->again) || g->house->stopping)
+	if (g->child != NULL || ev_is_active(&g->again) || g->boxd->stopping)
 		return;
 	fill_start(g, &s, own);
-	g->child = child_spawn(g->house->loop, g->program, FROM_EGRESS, &ops, g, &e);
+	g->child = child_spawn(g->boxd->loop, g->program, FROM_EGRESS, &ops, g, &e);
 	if (g->child != NULL && link_send(child_link(g->child), MSG_EGRESS_START, 0, 0, &s, &e) == 0) {
 		ev_timer_set(&g->late, LIM_EGRESS_START_SEC, 0.);
-		ev_timer_start(g->house->loop, &g->late);
+		ev_timer_start(g->boxd->loop, &g->late);
 		return;
 	}
 	log_error("egress: %s", e.text);
@@ -450,7 +450,7 @@ on_resolvers(void *arg)
 }
 
 struct egress *
-egress_open(struct house *h, struct err *e)
+egress_open(struct boxd *h, struct err *e)
 {
 	struct egress *g = calloc(1, sizeof(*g));
 
@@ -458,7 +458,7 @@ egress_open(struct house *h, struct err *e)
 		err_set(e, E_SYS, "no memory");
 		return NULL;
 	}
-	g->house = h;
+	g->boxd = h;
 	LIST_INIT(&g->guests);
 	LIST_INIT(&g->questions);
 	snprintf(g->program, sizeof(g->program), "%s/box-egress", h->dirs->libexec);
@@ -482,8 +482,8 @@ egress_close(struct egress **gp)
 	if (g == NULL)
 		return;
 	*gp = NULL;
-	ev_timer_stop(g->house->loop, &g->again);
-	ev_timer_stop(g->house->loop, &g->late);
+	ev_timer_stop(g->boxd->loop, &g->again);
+	ev_timer_stop(g->boxd->loop, &g->late);
 	g->serving = false;
 	fail_all(g, &(struct err){ .code = E_SHUTDOWN, .text = "boxd is shutting down" });
 	while ((t = LIST_FIRST(&g->guests)) != NULL) {
@@ -516,7 +516,7 @@ egress_generation(const struct egress *g)
 int
 egress_reload(struct egress *g, struct err *e)
 {
-	struct netrules        *fresh = netrules_read(g->house->config->network_rules, e);
+	struct netrules        *fresh = netrules_read(g->boxd->config->network_rules, e);
 	struct msg_egress_rules m = { 0 };
 
 	if (fresh == NULL)
@@ -526,7 +526,7 @@ egress_reload(struct egress *g, struct err *e)
 	g->generation++;
 	m.sets.v = (struct msg_net_set *)netrules_sets(fresh, &m.sets.n);
 	tell(g, MSG_EGRESS_RULES, &m);
-	spares_outdated(g->house->spares);
+	spares_outdated(g->boxd->spares);
 	reopen_all(g->reopen);
 	log_info("network rules=%zu file=%s in force", netrules_count(fresh),
 	    *netrules_file(fresh) != '\0' ? netrules_file(fresh) : "-");

@@ -14,7 +14,7 @@
 struct egress;
 
 /* The text of an error is "file:line: what is wrong" when that is the rules'. */
-struct egress *egress_open(struct house *, struct err *);
+struct egress *egress_open(struct boxd *, struct err *);
 void           egress_close(struct egress **);
 
 /* One is going to be needed. */
@@ -48,6 +48,6 @@ uint64_t               egress_generation(const struct egress *);
 int egress_reload(struct egress *, struct err *);
 
 /* NET, NET_RELOAD and NET_RULES of a client. */
-int egress_deliver(struct house *, const struct msg *, struct err *);
+int egress_deliver(struct boxd *, const struct msg *, struct err *);
 
 #endif

@@ -8,7 +8,7 @@
 #include "core/registry.h"
 
 struct asked {
-	struct house       *house;
+	struct boxd        *boxd;
 	uint64_t            conn, id;
 	struct msg_net_info last; /* as it was before; its lists are not kept */
 };
@@ -20,12 +20,12 @@ on_info(void *arg, const struct msg *reply)
 	struct asked              *a = arg;
 	const struct msg_net_info *info = reply->failed ? &a->last : reply->body;
 
-	gateway_reply(a->house->gateway, MSG_NET_INFO, a->conn, a->id, info);
+	gateway_reply(a->boxd->gateway, MSG_NET_INFO, a->conn, a->id, info);
 	free(a);
 }
 
 static int
-on_net(struct house *h, const struct msg *m, struct err *e)
+on_net(struct boxd *h, const struct msg *m, struct err *e)
 {
 	const struct msg_net *net = m->body;
 	struct session       *s = registry_find(h->registry, net->session);
@@ -40,14 +40,14 @@ on_net(struct house *h, const struct msg *m, struct err *e)
 	struct asked *a = calloc(1, sizeof(*a));
 	if (a == NULL)
 		return err_set(e, E_SYS, "no memory for a request");
-	*a = (struct asked){ .house = h, .conn = m->conn, .id = m->id, .last = info.net };
+	*a = (struct asked){ .boxd = h, .conn = m->conn, .id = m->id, .last = info.net };
 	a->last.denials.n = a->last.flows.n = 0;
 	egress_look(h->egress, info.id, net->flows, on_info, a);
 	return 0;
 }
 
 static int
-on_net_reload(struct house *h, const struct msg *m, struct err *e)
+on_net_reload(struct boxd *h, const struct msg *m, struct err *e)
 {
 	if (egress_reload(h->egress, e) == -1)
 		return -1;
@@ -60,7 +60,7 @@ on_net_reload(struct house *h, const struct msg *m, struct err *e)
 }
 
 static int
-on_net_rules(struct house *h, const struct msg *m, struct err *e)
+on_net_rules(struct boxd *h, const struct msg *m, struct err *e)
 {
 	const struct netrules      *r = egress_rules(h->egress);
 	struct msg_net_rules_result all = { .file = netrules_file(r) };
@@ -72,7 +72,7 @@ on_net_rules(struct house *h, const struct msg *m, struct err *e)
 }
 
 int
-egress_deliver(struct house *h, const struct msg *m, struct err *e)
+egress_deliver(struct boxd *h, const struct msg *m, struct err *e)
 {
 	switch (m->type) {
 	case MSG_NET:

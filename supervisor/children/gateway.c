@@ -25,7 +25,7 @@ static const struct restart_policy policy = { .first_sec = 0.1, .most_sec = 5, .
 enum { CONNS_PER_GATEWAY_BITS = 40 };
 
 struct gateway {
-	struct house      *house;
+	struct boxd       *boxd;
 	char               program[PATH_MAX + 16];
 	struct child      *child;    /* owned; NULL between death and restart */
 	int                listener; /* owned; outlives every gateway */
@@ -53,12 +53,12 @@ on_again(struct ev_loop *loop, ev_timer *t, int revents)
 static void
 start_later(struct gateway *g)
 {
-	double delay = restart_after_crash(&g->restart, &policy, ev_now(g->house->loop));
+	double delay = restart_after_crash(&g->restart, &policy, ev_now(g->boxd->loop));
 
-	if (g->house->stopping)
+	if (g->boxd->stopping)
 		return;
 	ev_timer_set(&g->again, delay, 0.);
-	ev_timer_start(g->house->loop, &g->again);
+	ev_timer_start(g->boxd->loop, &g->again);
 }
 
 static void
@@ -78,7 +78,7 @@ on_conn_open(struct gateway *g, const struct msg *m)
 	struct err                  e = { 0 };
 
 	/* one that was taken over could go on for ever */
-	if (identities_count(g->clients) >= 2 * g->house->config->max_connections)
+	if (identities_count(g->clients) >= 2 * g->boxd->config->max_connections)
 		err_set(&e, E_BUSY, "too many connections");
 	else if (identity_admit(g->clients, m->conn, open->peer, open->speaks, &e) == 0)
 		return;
@@ -93,10 +93,10 @@ forget_conn(struct gateway *g, uint64_t conn)
 		identity_forget_all(g->clients);
 	else
 		identity_forget(g->clients, conn);
-	door_conn_gone(g->house->door, conn);
-	registry_conn_gone(g->house->registry, conn);
-	langbot_conn_gone(g->house->langbot, conn);
-	agent_conn_gone(g->house->agent, conn);
+	door_conn_gone(g->boxd->door, conn);
+	registry_conn_gone(g->boxd->registry, conn);
+	langbot_conn_gone(g->boxd->langbot, conn);
+	agent_conn_gone(g->boxd->agent, conn);
 }
 
 static void
@@ -107,7 +107,7 @@ on_call(struct gateway *g, struct msg *m)
 
 	if (id == NULL)
 		err_set(&e, E_DENIED, "connection %lu is not admitted", m->conn);
-	else if (route_from(g->house, id, m, &e) == 0)
+	else if (route_from(g->boxd, id, m, &e) == 0)
 		return;
 	if (m->envelope == ENV_REQUEST)
 		gateway_fail(g, m->conn, m->id, &e);
@@ -158,14 +158,14 @@ start(struct gateway *g, struct err *e)
 
 	msg_defaults(MSG_GATEWAY_START, &s);
 	s.listener = g->listener;
-	door_tell_gateway(g->house->door, &s);
-	s.max_connections = g->house->config->max_connections;
-	s.uid = g->house->config->gateway_uid;
-	s.chroot = g->house->machine->root ? g->house->dirs->empty : "";
-	s.max_rpc_file_bytes = langbot_limits(g->house->langbot)->max_rpc_file_bytes;
+	door_tell_gateway(g->boxd->door, &s);
+	s.max_connections = g->boxd->config->max_connections;
+	s.uid = g->boxd->config->gateway_uid;
+	s.chroot = g->boxd->machine->root ? g->boxd->dirs->empty : "";
+	s.max_rpc_file_bytes = langbot_limits(g->boxd->langbot)->max_rpc_file_bytes;
 	s.next_conn = (++g->starts << CONNS_PER_GATEWAY_BITS) + 1;
 	/* what a gateway forwards is a client's or its own */
-	g->child = child_spawn(g->house->loop, g->program, FROM_GATEWAY | FROM_CLIENT, &ops, g, e);
+	g->child = child_spawn(g->boxd->loop, g->program, FROM_GATEWAY | FROM_CLIENT, &ops, g, e);
 	if (g->child == NULL || link_send(child_link(g->child), MSG_GATEWAY_START, 0, 0, &s, e) == -1) {
 		child_close(&g->child);
 		start_later(g);
@@ -175,7 +175,7 @@ start(struct gateway *g, struct err *e)
 }
 
 struct gateway *
-gateway_open(struct house *h, int listener, struct err *e)
+gateway_open(struct boxd *h, int listener, struct err *e)
 {
 	struct gateway *g = calloc(1, sizeof(*g));
 
@@ -183,7 +183,7 @@ gateway_open(struct house *h, int listener, struct err *e)
 		free(g);
 		return NULL;
 	}
-	g->house = h;
+	g->boxd = h;
 	g->listener = listener;
 	tally_init(&g->refusals, h->loop, "clients were turned away by boxd");
 	snprintf(g->program, sizeof(g->program), "%s/box-gateway", h->dirs->libexec);
@@ -203,11 +203,11 @@ gateway_close(struct gateway **gp)
 
 	if (g == NULL)
 		return;
-	if (g->house->door != NULL)
-		door_conn_gone(g->house->door, 0); /* before those it waits for are told that all is over */
+	if (g->boxd->door != NULL)
+		door_conn_gone(g->boxd->door, 0); /* before those it waits for are told that all is over */
 	*gp = NULL;
 	tally_clear(&g->refusals);
-	ev_timer_stop(g->house->loop, &g->again);
+	ev_timer_stop(g->boxd->loop, &g->again);
 	child_close(&g->child);
 	identities_close(&g->clients);
 	fd_close(&g->listener);
@@ -245,7 +245,7 @@ gateway_reply(struct gateway *g, enum msg_type t, uint64_t conn, uint64_t id, co
 	struct err e = { 0 };
 
 	if (conn == CONN_OWN)
-		asks_reply(g->house->asks, t, id, body);
+		asks_reply(g->boxd->asks, t, id, body);
 	else if (g->child != NULL && conn != 0 && link_reply(child_link(g->child), t, id, conn, body, &e) == -1)
 		reply_failed(g, t, conn, id, &e);
 }
@@ -256,7 +256,7 @@ gateway_fail(struct gateway *g, uint64_t conn, uint64_t id, const struct err *wh
 	struct err e = { 0 };
 
 	if (conn == CONN_OWN)
-		asks_fail(g->house->asks, id, why);
+		asks_fail(g->boxd->asks, id, why);
 	else if (g->child != NULL && conn != 0)
 		sent(g, link_fail(child_link(g->child), id, conn, why, &e), &e);
 }

@@ -5,12 +5,12 @@
 #ifndef SUPERVISOR_GATEWAY_H
 #define SUPERVISOR_GATEWAY_H
 
-#include "house.h"
+#include "boxd.h"
 
 struct identity;
 
 /* Takes the listening socket. */
-struct gateway *gateway_open(struct house *, int listener, struct err *);
+struct gateway *gateway_open(struct boxd *, int listener, struct err *);
 void            gateway_close(struct gateway **);
 
 /* To one client.  A client, or a gateway, that is gone meanwhile is no error. */

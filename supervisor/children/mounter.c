@@ -29,7 +29,7 @@ struct ask {
 };
 
 struct mounter {
-	struct house     *house;
+	struct boxd      *boxd;
 	struct child     *child; /* owned; NULL: not needed yet, or it died */
 	struct mountsets *kept;  /* owned */
 	TAILQ_HEAD(, ask) asks;  /* owned */
@@ -144,7 +144,7 @@ never_changes(const struct plan *p)
 static struct session *
 session_of(const struct mounter *m, const struct ask *a)
 {
-	struct session *s = registry_find(m->house->registry, a->session);
+	struct session *s = registry_find(m->boxd->registry, a->session);
 
 	return s != NULL && s->id == a->id ? s : NULL;
 }
@@ -248,7 +248,7 @@ on_gone(void *arg, int status)
 	struct err      why, again;
 
 	child_close(&m->child);
-	if (m->house->stopping)
+	if (m->boxd->stopping)
 		return;
 	log_warn("the process that makes mounts died: %s", child_status(status));
 	for (a = TAILQ_FIRST(&m->asks); a != NULL; a = next) {
@@ -273,8 +273,8 @@ start(struct mounter *m, struct err *e)
 
 	if (m->child != NULL)
 		return 0;
-	snprintf(program, sizeof(program), "%s/box-session", m->house->dirs->libexec);
-	m->child = child_spawn(m->house->loop, program, FROM_WORKER, &ops, m, e);
+	snprintf(program, sizeof(program), "%s/box-session", m->boxd->dirs->libexec);
+	m->child = child_spawn(m->boxd->loop, program, FROM_WORKER, &ops, m, e);
 	return m->child == NULL ? -1 : 0;
 }
 
@@ -290,7 +290,7 @@ ask_once(
 	spec.extra_mounts.n = p->nmounts;
 	spec.extra_mounts.v = p->mounts;
 	session_fill_start(s, &spec, WORK_MOUNT, &ask);
-	AUTO_FD int artifacts = artifact_dir(m->house, s->name);
+	AUTO_FD int artifacts = artifact_dir(m->boxd, s->name);
 	ask.artifacts = artifacts;
 	ask.call = exec;
 	ask.sandbox = s->init;
@@ -349,7 +349,7 @@ mounter_forget(struct mounter *m, const struct session *s)
 }
 
 struct mounter *
-mounter_open(struct house *h, struct err *e)
+mounter_open(struct boxd *h, struct err *e)
 {
 	struct mounter *m = calloc(1, sizeof(*m));
 
@@ -357,7 +357,7 @@ mounter_open(struct house *h, struct err *e)
 		err_set(e, E_SYS, "no memory");
 		return NULL;
 	}
-	m->house = h;
+	m->boxd = h;
 	TAILQ_INIT(&m->asks);
 	if ((m->kept = mountsets_open(h->loop)) == NULL) {
 		err_set(e, E_SYS, "no memory");

@@ -8,13 +8,13 @@
 #include <stdbool.h>
 
 #include "core/session.h"
-#include "house.h"
+#include "boxd.h"
 #include "wire/msg.h"
 
 struct mounter;
 struct request;
 
-struct mounter *mounter_open(struct house *, struct err *);
+struct mounter *mounter_open(struct boxd *, struct err *);
 void            mounter_close(struct mounter **);
 
 /* Refuse what can be seen to be wrong, and tell whether it must see other mounts than its session has. */

@@ -33,7 +33,7 @@ struct wanted {
 };
 
 struct pool {
-	struct house *house;
+	struct boxd  *boxd;
 	struct child *child;         /* owned; NULL until it is needed, and after its death */
 	TAILQ_HEAD(, wanted) wanted; /* owned; answered in this order */
 	ev_timer stuck;              /* runs while somebody waits */
@@ -48,9 +48,9 @@ forget(struct pool *p, struct wanted *w)
 	TAILQ_REMOVE(&p->wanted, w, next);
 	free(w);
 	if (TAILQ_EMPTY(&p->wanted))
-		ev_timer_stop(p->house->loop, &p->stuck);
+		ev_timer_stop(p->boxd->loop, &p->stuck);
 	else
-		ev_timer_again(p->house->loop, &p->stuck);
+		ev_timer_again(p->boxd->loop, &p->stuck);
 }
 
 /* Out of the list first: fn may ask again. */
@@ -63,9 +63,9 @@ answer(struct pool *p, struct wanted *w, const struct msg *reply)
 	if (mine.fn != NULL)
 		mine.fn(mine.arg, reply);
 	else if (reply->failed)
-		gateway_fail(p->house->gateway, mine.conn, mine.call, &reply->error);
+		gateway_fail(p->boxd->gateway, mine.conn, mine.call, &reply->error);
 	else
-		gateway_reply(p->house->gateway, mine.result, mine.conn, mine.call, reply->body);
+		gateway_reply(p->boxd->gateway, mine.result, mine.conn, mine.call, reply->body);
 }
 
 static void
@@ -125,8 +125,8 @@ ensure_child(struct pool *p, struct err *e)
 
 	if (p->child != NULL)
 		return 0;
-	snprintf(program, sizeof(program), "%s/box-pool", p->house->dirs->libexec);
-	p->child = child_spawn(p->house->loop, program, FROM_POOL, &ops, p, e);
+	snprintf(program, sizeof(program), "%s/box-pool", p->boxd->dirs->libexec);
+	p->child = child_spawn(p->boxd->loop, program, FROM_POOL, &ops, p, e);
 	if (p->child == NULL)
 		return -1;
 	return link_send(child_link(p->child), MSG_POOL_START, 0, 0, &(struct msg_pool_start){ p->dir }, e);
@@ -144,14 +144,14 @@ send_on(struct pool *p, enum msg_type t, const void *body, const struct wanted *
 		return 0;
 	}
 	*w = *like;
-	w->id = house_next_id(p->house);
+	w->id = boxd_next_id(p->boxd);
 	w->result = msg_def(t)->result;
 	if (link_send(child_link(p->child), t, w->id, 0, body, e) == -1) {
 		free(w);
 		return 0;
 	}
 	if (TAILQ_EMPTY(&p->wanted))
-		ev_timer_again(p->house->loop, &p->stuck);
+		ev_timer_again(p->boxd->loop, &p->stuck);
 	TAILQ_INSERT_TAIL(&p->wanted, w, next);
 	return w->id;
 }
@@ -169,7 +169,7 @@ pool_ask(struct pool *p, enum msg_type t, const void *body, ask_fn *fn, void *ar
  * what LangBot's relative paths mean.
  */
 static int
-check_path(const struct house *h, const char *path, struct err *e)
+check_path(const struct boxd *h, const char *path, struct err *e)
 {
 	struct msg_worker_start rules;
 	char                    normal[LIM_PATH + 1], langbot[LIM_PATH + 1];
@@ -191,7 +191,7 @@ check_path(const struct house *h, const char *path, struct err *e)
 }
 
 int
-pool_deliver(struct house *h, const struct msg *m, struct err *e)
+pool_deliver(struct boxd *h, const struct msg *m, struct err *e)
 {
 	if (m->type == MSG_POOL_CREATE && check_path(h, ((const struct msg_pool_create *)m->body)->path, e) == -1)
 		return -1;
@@ -201,13 +201,13 @@ pool_deliver(struct house *h, const struct msg *m, struct err *e)
 /* ---- workspaces ---- */
 
 bool
-pool_is_used(const struct house *h)
+pool_is_used(const struct boxd *h)
 {
 	return h->config->pool_workspace_mb > 0;
 }
 
 static uint64_t
-workspace_mb(const struct house *h)
+workspace_mb(const struct boxd *h)
 {
 	uint64_t own = h->config->pool_workspace_mb;
 	uint64_t quota = admission_policy(h->admission)->workspace_quota_mb;
@@ -217,7 +217,7 @@ workspace_mb(const struct house *h)
 
 /* Files that LangBot has put there before are taken in; a volume keeps the size it was made with. */
 static int
-ask_workspace(struct house *h, const char *ns, ask_fn *fn, void *arg, struct err *e)
+ask_workspace(struct boxd *h, const char *ns, ask_fn *fn, void *arg, struct err *e)
 {
 	const char            *base = langbot_paths(h->langbot)->default_workspace;
 	char                   path[LIM_PATH + 64];
@@ -236,7 +236,7 @@ ask_workspace(struct house *h, const char *ns, ask_fn *fn, void *arg, struct err
 }
 
 void
-pool_workspace(struct house *h, const char *ns, ask_fn *fn, void *arg)
+pool_workspace(struct boxd *h, const char *ns, ask_fn *fn, void *arg)
 {
 	struct msg_pool_volume none;
 	struct msg             reply = { .envelope = ENV_REPLY, .type = MSG_POOL_VOLUME, .body = &none };
@@ -259,7 +259,7 @@ mount_all(struct pool *p, struct err *e)
 	pid_t pid;
 	int   status;
 
-	snprintf(program, sizeof(program), "%s/box-pool", p->house->dirs->libexec);
+	snprintf(program, sizeof(program), "%s/box-pool", p->boxd->dirs->libexec);
 	int r = posix_spawn(&pid, program, NULL, NULL, argv, environ);
 	if (r != 0) {
 		errno = r;
@@ -274,7 +274,7 @@ mount_all(struct pool *p, struct err *e)
 }
 
 struct pool *
-pool_open(struct house *h, struct err *e)
+pool_open(struct boxd *h, struct err *e)
 {
 	struct pool *p = calloc(1, sizeof(*p));
 
@@ -282,7 +282,7 @@ pool_open(struct house *h, struct err *e)
 		err_set(e, E_SYS, "no memory");
 		return NULL;
 	}
-	p->house = h;
+	p->boxd = h;
 	TAILQ_INIT(&p->wanted);
 	ev_timer_init(&p->stuck, on_stuck, 0., LIM_POOL_SEC);
 	p->stuck.data = p;
@@ -303,7 +303,7 @@ pool_close(struct pool **pp)
 	*pp = NULL;
 	if (p == NULL)
 		return;
-	ev_timer_stop(p->house->loop, &p->stuck);
+	ev_timer_stop(p->boxd->loop, &p->stuck);
 	child_close(&p->child);
 	while (!TAILQ_EMPTY(&p->wanted)) {
 		struct wanted *w = TAILQ_FIRST(&p->wanted);

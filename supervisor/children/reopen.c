@@ -11,7 +11,7 @@
 #include "core/session_impl.h"
 
 struct reopen {
-	struct house *house;
+	struct boxd  *boxd;
 	struct child *child; /* owned; NULL: nothing is under way */
 	uint64_t      id;    /* of the session it is for */
 };
@@ -48,8 +48,8 @@ start(struct reopen *r, struct session *s, struct err *e)
 	struct msg_worker_start start;
 	char                    program[PATH_MAX + 16];
 
-	snprintf(program, sizeof(program), "%s/box-session", r->house->dirs->libexec);
-	r->child = child_spawn(r->house->loop, program, FROM_WORKER, &ops, r, e);
+	snprintf(program, sizeof(program), "%s/box-session", r->boxd->dirs->libexec);
+	r->child = child_spawn(r->boxd->loop, program, FROM_WORKER, &ops, r, e);
 	if (r->child == NULL)
 		return -1;
 	session_fill_start(s, &s->spec, WORK_REOPEN, &start);
@@ -71,7 +71,7 @@ find_outdated(struct session *s, void *arg)
 {
 	struct session **found = arg;
 
-	if (!is_outdated(s, egress_generation(s->house->egress)))
+	if (!is_outdated(s, egress_generation(s->boxd->egress)))
 		return true;
 	*found = s;
 	return false;
@@ -83,16 +83,16 @@ next(struct reopen *r)
 	struct session *s = NULL;
 	struct err      e;
 
-	if (r->child != NULL || r->house->stopping)
+	if (r->child != NULL || r->boxd->stopping)
 		return;
-	registry_each(r->house->registry, find_outdated, &s);
+	registry_each(r->boxd->registry, find_outdated, &s);
 	if (s == NULL)
 		return;
 	r->id = s->id;
 	if (start(r, s, &e) == 0)
 		return;
 	log_warn("session=%lu its namespace keeps the ranges it was built with: %s", r->id, e.text);
-	s->net_generation = egress_generation(r->house->egress);
+	s->net_generation = egress_generation(r->boxd->egress);
 	if (r->child != NULL)
 		child_kill(r->child); /* its end goes on with the next */
 	else
@@ -106,7 +106,7 @@ reopen_all(struct reopen *r)
 }
 
 struct reopen *
-reopen_open(struct house *h, struct err *e)
+reopen_open(struct boxd *h, struct err *e)
 {
 	struct reopen *r = calloc(1, sizeof(*r));
 
@@ -114,7 +114,7 @@ reopen_open(struct house *h, struct err *e)
 		err_set(e, E_SYS, "no memory");
 		return NULL;
 	}
-	r->house = h;
+	r->boxd = h;
 	return r;
 }
 

@@ -6,11 +6,11 @@
 #ifndef SUPERVISOR_REOPEN_H
 #define SUPERVISOR_REOPEN_H
 
-#include "house.h"
+#include "boxd.h"
 
 struct reopen;
 
-struct reopen *reopen_open(struct house *, struct err *);
+struct reopen *reopen_open(struct boxd *, struct err *);
 void           reopen_close(struct reopen **);
 
 /* Rules of a new generation hold. */

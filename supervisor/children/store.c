@@ -26,7 +26,7 @@
 #include "core/dirs.h"
 #include "core/share.h"
 #include "langbot/tenancy.h"
-#include "wire/kept.h"
+#include "wire/owned_msg.h"
 
 /* Skills are not needed by everybody: it is tried for ever, but slowly. */
 static const struct restart_policy policy = { .first_sec = 0.1, .most_sec = 10, .window_sec = 60, .limit = 0 };
@@ -56,9 +56,9 @@ struct process {
 };
 
 struct store {
-	struct house *house;
-	char          program[PATH_MAX + 16];
-	char          base[PATH_MAX + 16];
+	struct boxd *boxd;
+	char         program[PATH_MAX + 16];
+	char         base[PATH_MAX + 16];
 	LIST_HEAD(, process) processes; /* owned */
 	struct requests waiting;        /* owned; for the next that serves */
 	size_t          in_flight;      /* these, and those that were sent */
@@ -66,9 +66,9 @@ struct store {
 	struct restart  restart;
 	ev_timer        again; /* runs between a death and the next start */
 
-	struct kept          kept;       /* owned; what local points into */
+	struct owned_msg     kept;       /* owned; what local points into */
 	struct msg_box_local local;      /* the configuration in force */
-	struct kept          tried_kept; /* the same of the one that is tried */
+	struct owned_msg     tried_kept; /* the same of the one that is tried */
 	struct msg_box_local tried;
 	ask_fn              *tell; /* who configures; NULL: it is the first, or a restart */
 	void                *tell_arg;
@@ -129,7 +129,7 @@ fail_all(struct store *s, struct requests *in, const struct err *why)
 static void
 watch(struct process *p)
 {
-	struct ev_loop *loop = p->store->house->loop;
+	struct ev_loop *loop = p->store->boxd->loop;
 
 	ev_timer_stop(loop, &p->late);
 	if (p->role != TRYING && TAILQ_EMPTY(&p->sent))
@@ -162,7 +162,7 @@ send_waiting(struct process *p)
 static void
 process_end(struct process *p)
 {
-	ev_timer_stop(p->store->house->loop, &p->late);
+	ev_timer_stop(p->store->boxd->loop, &p->late);
 	child_kill(p->child);
 	child_close(&p->child);
 	LIST_REMOVE(p, next);
@@ -184,12 +184,12 @@ tell(struct store *s, const struct msg *m)
 static void
 start_later(struct store *s)
 {
-	double delay = restart_after_crash(&s->restart, &policy, ev_now(s->house->loop));
+	double delay = restart_after_crash(&s->restart, &policy, ev_now(s->boxd->loop));
 
-	if (s->house->stopping || ev_is_active(&s->again))
+	if (s->boxd->stopping || ev_is_active(&s->again))
 		return;
 	ev_timer_set(&s->again, delay, 0.);
-	ev_timer_start(s->house->loop, &s->again);
+	ev_timer_start(s->boxd->loop, &s->again);
 }
 
 /* A configuration that was tried and is none, or the one in force that cannot be served now. */
@@ -200,7 +200,7 @@ tried_in_vain(struct process *p, const struct err *why)
 	bool          asked = s->tell != NULL;
 
 	process_end(p);
-	kept_clear(&s->tried_kept);
+	owned_msg_clear(&s->tried_kept);
 	if (!asked) {
 		fail_all(s, &s->waiting, why);
 		return;
@@ -219,7 +219,7 @@ static int
 check_paths(const struct store *s, const struct msg_store_ready *m, struct err *e)
 {
 	const char *const paths[] = { m->skills_root, m->default_workspace };
-	const char       *state = s->house->dirs->state;
+	const char       *state = s->boxd->dirs->state;
 	char              langbot[PATH_MAX + 16];
 
 	snprintf(langbot, sizeof(langbot), "%s/langbot", state);
@@ -243,10 +243,10 @@ on_ready(struct process *p, const struct msg *m)
 		return;
 	}
 	if (s->tell != NULL) {
-		kept_clear(&s->kept);
+		owned_msg_clear(&s->kept);
 		s->kept = s->tried_kept;
 		s->local = s->tried;
-		s->tried_kept = (struct kept){ 0 };
+		s->tried_kept = (struct owned_msg){ 0 };
 	}
 	p->role = SERVING;
 	log_info(
@@ -363,7 +363,7 @@ start(struct store *s, const struct msg_box_local *local, struct err *e)
 	m.base = s->base;
 	m.local = *local;
 	m.uid = geteuid();
-	p->child = child_spawn(s->house->loop, s->program, FROM_STORE, &ops, p, e);
+	p->child = child_spawn(s->boxd->loop, s->program, FROM_STORE, &ops, p, e);
 	if (p->child == NULL || link_send(child_link(p->child), MSG_STORE_START, 0, 0, &m, e) == -1) {
 		if (p->child != NULL)
 			child_kill(p->child);
@@ -406,15 +406,15 @@ store_configure(struct store *s, const struct msg_box_local *local, ask_fn *fn, 
 	if (s->tell != NULL)
 		return err_set(e, E_BUSY, "another configuration is being tried");
 	s->tried = *local;
-	if (kept_set(&s->tried_kept, MSG_BOX_LOCAL, &s->tried, e) == -1)
+	if (owned_msg_copy(&s->tried_kept, MSG_BOX_LOCAL, &s->tried, e) == -1)
 		return -1;
 	if (trying != NULL) /* with the old one, and for nobody */
 		process_end(trying);
 	if (start(s, &s->tried, e) == -1) {
-		kept_clear(&s->tried_kept);
+		owned_msg_clear(&s->tried_kept);
 		return -1;
 	}
-	ev_timer_stop(s->house->loop, &s->again);
+	ev_timer_stop(s->boxd->loop, &s->again);
 	s->tell = fn;
 	s->tell_arg = arg;
 	return 0;
@@ -464,7 +464,7 @@ add_held(struct held *h, const struct requests *in, const char *ns)
 static int
 check_share(const struct store *s, const struct request *r, struct err *e)
 {
-	const struct config  *c = s->house->config;
+	const struct config  *c = s->boxd->config;
 	const struct process *p;
 	struct held           held = { .bytes = r->bytes };
 
@@ -505,7 +505,7 @@ store_ask(struct store *s, enum msg_type t, const void *body, ask_fn *fn, void *
 		err_set(e, E_SYS, "no memory for a request");
 		return 0;
 	}
-	uint64_t id = house_next_id(s->house);
+	uint64_t id = boxd_next_id(s->boxd);
 	*r = (struct request){ .id = id, .type = t, .fn = fn, .arg = arg };
 	if (request_fill(s, r, body, e) == -1) {
 		packet_clear(&r->packet);
@@ -538,7 +538,7 @@ store_drop(struct store *s, uint64_t id)
 /* ---- life -------------------------------------------------------------------------------- */
 
 struct store *
-store_open(struct house *h, struct err *e)
+store_open(struct boxd *h, struct err *e)
 {
 	struct store *s = calloc(1, sizeof(*s));
 
@@ -546,7 +546,7 @@ store_open(struct house *h, struct err *e)
 		err_set(e, E_SYS, "no memory");
 		return NULL;
 	}
-	s->house = h;
+	s->boxd = h;
 	LIST_INIT(&s->processes);
 	TAILQ_INIT(&s->waiting);
 	msg_defaults(MSG_BOX_LOCAL, &s->local);
@@ -581,13 +581,13 @@ store_close(struct store **sp)
 	if (s == NULL)
 		return;
 	*sp = NULL;
-	ev_timer_stop(s->house->loop, &s->again);
+	ev_timer_stop(s->boxd->loop, &s->again);
 	while ((p = LIST_FIRST(&s->processes)) != NULL) {
 		requests_clear(&p->sent);
 		process_end(p);
 	}
 	requests_clear(&s->waiting);
-	kept_clear(&s->kept);
-	kept_clear(&s->tried_kept);
+	owned_msg_clear(&s->kept);
+	owned_msg_clear(&s->tried_kept);
 	free(s);
 }

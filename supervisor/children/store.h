@@ -7,7 +7,7 @@
 
 #include "core/ask.h"
 
-struct store *store_open(struct house *, struct err *);
+struct store *store_open(struct boxd *, struct err *);
 void          store_close(struct store **);
 
 /*

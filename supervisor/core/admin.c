@@ -12,13 +12,13 @@
 #include "door/door.h"
 
 static uint64_t
-uptime_ms(const struct house *h)
+uptime_ms(const struct boxd *h)
 {
 	return (uint64_t)((ev_time() - h->started) * 1e3);
 }
 
 int
-admin_ping(struct house *h, const struct msg *m, struct err *e)
+admin_ping(struct boxd *h, const struct msg *m, struct err *e)
 {
 	struct msg_pong pong = { .version = BOXD_VERSION, .uptime_ms = uptime_ms(h) };
 
@@ -28,7 +28,7 @@ admin_ping(struct house *h, const struct msg *m, struct err *e)
 }
 
 int
-admin_status(struct house *h, const struct msg *m, struct err *e)
+admin_status(struct boxd *h, const struct msg *m, struct err *e)
 {
 	struct msg_status_result s = {
 		.version = BOXD_VERSION,
@@ -60,7 +60,7 @@ admin_status(struct house *h, const struct msg *m, struct err *e)
 }
 
 int
-admin_get(struct house *h, const struct msg *m, struct err *e)
+admin_get(struct boxd *h, const struct msg *m, struct err *e)
 {
 	const struct msg_get *get = m->body;
 	struct session       *s = registry_find(h->registry, get->session);
@@ -83,7 +83,7 @@ collect(struct session *s, void *arg)
 }
 
 int
-admin_list(struct house *h, const struct msg *m, struct err *e)
+admin_list(struct boxd *h, const struct msg *m, struct err *e)
 {
 	struct msg_session_list l = { 0 };
 

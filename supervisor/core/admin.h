@@ -2,11 +2,11 @@
 #ifndef SUPERVISOR_ADMIN_H
 #define SUPERVISOR_ADMIN_H
 
-#include "house.h"
+#include "boxd.h"
 
-int admin_ping(struct house *, const struct msg *, struct err *);
-int admin_status(struct house *, const struct msg *, struct err *);
-int admin_get(struct house *, const struct msg *, struct err *);
-int admin_list(struct house *, const struct msg *, struct err *);
+int admin_ping(struct boxd *, const struct msg *, struct err *);
+int admin_status(struct boxd *, const struct msg *, struct err *);
+int admin_get(struct boxd *, const struct msg *, struct err *);
+int admin_list(struct boxd *, const struct msg *, struct err *);
 
 #endif

@@ -16,7 +16,7 @@
 
 /* Why this one cannot be taken over; 0 when it can. */
 static int
-check(const struct house *h, uint64_t id, const struct msg_session_state *st, struct err *e)
+check(const struct boxd *h, uint64_t id, const struct msg_session_state *st, struct err *e)
 {
 	if (st->id != id)
 		return err_set(e, E_PROTO, "its state is that of session %lu", st->id);
@@ -31,7 +31,7 @@ check(const struct house *h, uint64_t id, const struct msg_session_state *st, st
 
 /* The session that this directory is the state of, or the sweeping of its rest. */
 static struct session *
-adopt(struct house *h, uint64_t id, int dir, struct err *e)
+adopt(struct boxd *h, uint64_t id, int dir, struct err *e)
 {
 	struct buf                      bytes = { 0 };
 	struct msg                      m;
@@ -54,7 +54,7 @@ adopt(struct house *h, uint64_t id, int dir, struct err *e)
 }
 
 static int
-take_entry(struct house *h, const char *name, struct err *e)
+take_entry(struct boxd *h, const char *name, struct err *e)
 {
 	char    *end;
 	uint64_t id = strtoull(name, &end, 10);
@@ -73,7 +73,7 @@ take_entry(struct house *h, const char *name, struct err *e)
 }
 
 int
-adopt_all(struct house *h, struct err *e)
+adopt_all(struct boxd *h, struct err *e)
 {
 	int  fd = fcntl(h->dirs->sessions, F_DUPFD_CLOEXEC, 0);
 	DIR *d = fd == -1 ? NULL : fdopendir(fd);

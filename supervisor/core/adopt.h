@@ -2,8 +2,8 @@
 #ifndef SUPERVISOR_ADOPT_H
 #define SUPERVISOR_ADOPT_H
 
-#include "house.h"
+#include "boxd.h"
 
-int adopt_all(struct house *, struct err *);
+int adopt_all(struct boxd *, struct err *);
 
 #endif

@@ -5,26 +5,26 @@
 
 #include "core/router.h"
 
-struct one {
-	LIST_ENTRY(one) next;
+struct internal_call {
+	LIST_ENTRY(internal_call) next;
 	uint64_t id;
 	ask_fn  *fn;
 	void    *arg;
 	bool     is_exec;
 };
 
-LIST_HEAD(ones, one);
+LIST_HEAD(ones, internal_call);
 
 enum { BUCKETS = 256 };
 
-struct asks {
+struct internal_calls {
 	struct ones bucket[BUCKETS]; /* owned, by id; ids count up, so they spread evenly */
 };
 
-struct asks *
-asks_open(struct err *e)
+struct internal_calls *
+internal_calls_open(struct err *e)
 {
-	struct asks *a = calloc(1, sizeof(*a));
+	struct internal_calls *a = calloc(1, sizeof(*a));
 
 	if (a == NULL)
 		err_set(e, E_SYS, "no memory");
@@ -32,10 +32,10 @@ asks_open(struct err *e)
 }
 
 void
-asks_close(struct asks **ap)
+internal_calls_close(struct internal_calls **ap)
 {
-	struct asks *a = *ap;
-	struct one  *o;
+	struct internal_calls *a = *ap;
+	struct internal_call  *o;
 
 	if (a == NULL)
 		return;
@@ -48,10 +48,10 @@ asks_close(struct asks **ap)
 	free(a);
 }
 
-static struct one *
-find(struct asks *a, uint64_t id)
+static struct internal_call *
+find(struct internal_calls *a, uint64_t id)
 {
-	struct one *o;
+	struct internal_call *o;
 
 	LIST_FOREACH (o, &a->bucket[id % BUCKETS], next)
 		if (o->id == id)
@@ -60,7 +60,7 @@ find(struct asks *a, uint64_t id)
 }
 
 static void
-forget(struct one *o)
+forget(struct internal_call *o)
 {
 	LIST_REMOVE(o, next);
 	free(o);
@@ -68,9 +68,9 @@ forget(struct one *o)
 
 /* Out of the table first: fn may ask again, or end whoever asked. */
 static void
-answer(struct asks *a, const struct msg *reply)
+answer(struct internal_calls *a, const struct msg *reply)
 {
-	struct one *o = find(a, reply->id);
+	struct internal_call *o = find(a, reply->id);
 
 	if (o == NULL)
 		return;
@@ -81,28 +81,28 @@ answer(struct asks *a, const struct msg *reply)
 }
 
 void
-asks_reply(struct asks *a, enum msg_type t, uint64_t id, const void *body)
+asks_reply(struct internal_calls *a, enum msg_type t, uint64_t id, const void *body)
 {
 	answer(a, &(struct msg){ .envelope = ENV_REPLY, .id = id, .type = t, .body = body });
 }
 
 void
-asks_fail(struct asks *a, uint64_t id, const struct err *why)
+asks_fail(struct internal_calls *a, uint64_t id, const struct err *why)
 {
 	answer(a, &(struct msg){ .envelope = ENV_REPLY, .id = id, .failed = true, .error = *why });
 }
 
 uint64_t
-ask(struct house *h, enum msg_type t, const void *body, ask_fn *fn, void *arg, struct err *e)
+ask(struct boxd *h, enum msg_type t, const void *body, ask_fn *fn, void *arg, struct err *e)
 {
-	struct msg  m = { .envelope = ENV_REQUEST, .type = t, .conn = CONN_OWN, .id = house_next_id(h), .body = body };
-	struct one *o = malloc(sizeof(*o));
+	struct msg m = { .envelope = ENV_REQUEST, .type = t, .conn = CONN_OWN, .id = boxd_next_id(h), .body = body };
+	struct internal_call *o = malloc(sizeof(*o));
 
 	if (o == NULL) {
 		err_set(e, E_SYS, "no memory for a request");
 		return 0;
 	}
-	*o = (struct one){ .id = m.id, .fn = fn, .arg = arg, .is_exec = t == MSG_EXEC };
+	*o = (struct internal_call){ .id = m.id, .fn = fn, .arg = arg, .is_exec = t == MSG_EXEC };
 	LIST_INSERT_HEAD(&h->asks->bucket[m.id % BUCKETS], o, next);
 	if (route(h, &m, e) == 0)
 		return m.id;
@@ -120,11 +120,11 @@ ignore(void *arg, const struct msg *reply)
 }
 
 void
-ask_drop(struct house *h, uint64_t id)
+ask_drop(struct boxd *h, uint64_t id)
 {
-	struct one       *o = id == 0 ? NULL : find(h->asks, id);
-	struct msg_cancel cancel = { .call = id };
-	struct err        e;
+	struct internal_call *o = id == 0 ? NULL : find(h->asks, id);
+	struct msg_cancel     cancel = { .call = id };
+	struct err            e;
 
 	if (o == NULL)
 		return;

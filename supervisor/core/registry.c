@@ -14,17 +14,17 @@
 
 enum { UIDS = 65536 };
 
-struct seat {
-	TAILQ_ENTRY(seat) next;
+struct registry_entry {
+	TAILQ_ENTRY(registry_entry) next;
 	const char     *name;    /* borrowed from the session */
 	struct session *session; /* owned */
 };
 
 struct registry {
-	struct house *house;
-	void         *by_name;     /* the seats below, by name */
-	TAILQ_HEAD(, seat) by_age; /* owned */
-	size_t seats;              /* taken, those of spares included */
+	struct boxd *boxd;
+	void        *by_name;                /* the seats below, by name */
+	TAILQ_HEAD(, registry_entry) by_age; /* owned */
+	size_t seats;                        /* taken, those of spares included */
 	size_t spares;
 	bool  *slots; /* owned; uid ranges in use */
 	size_t nslots;
@@ -35,11 +35,11 @@ struct registry {
 static int
 name_order(const void *a, const void *b)
 {
-	return strcmp(((const struct seat *)a)->name, ((const struct seat *)b)->name);
+	return strcmp(((const struct registry_entry *)a)->name, ((const struct registry_entry *)b)->name);
 }
 
 struct registry *
-registry_open(struct house *h, struct err *e)
+registry_open(struct boxd *h, struct err *e)
 {
 	struct registry *r = calloc(1, sizeof(*r));
 
@@ -48,7 +48,7 @@ registry_open(struct house *h, struct err *e)
 		free(r);
 		return NULL;
 	}
-	r->house = h;
+	r->boxd = h;
 	r->nslots = h->config->max_sessions * 2; /* spares, and adopted ones beyond a lowered maximum, need some too */
 	TAILQ_INIT(&r->by_age);
 	return r;
@@ -57,8 +57,8 @@ registry_open(struct house *h, struct err *e)
 struct session *
 registry_find(const struct registry *r, const char *name)
 {
-	struct seat   key = { .name = name };
-	struct seat **at = tfind(&key, &r->by_name, name_order);
+	struct registry_entry   key = { .name = name };
+	struct registry_entry **at = tfind(&key, &r->by_name, name_order);
 
 	return at == NULL ? NULL : (*at)->session;
 }
@@ -66,7 +66,7 @@ registry_find(const struct registry *r, const char *name)
 static size_t
 slot_of(const struct registry *r, uint32_t uid_base)
 {
-	return (uid_base - (uint32_t)r->house->config->uid_base) / UIDS;
+	return (uid_base - (uint32_t)r->boxd->config->uid_base) / UIDS;
 }
 
 struct kin {
@@ -87,7 +87,7 @@ count_kin(struct session *s, void *arg)
 int
 registry_room(struct registry *r, const char *name, struct err *e)
 {
-	const struct config *c = r->house->config;
+	const struct config *c = r->boxd->config;
 	struct kin           kin = { .count = 0 };
 
 	if (registry_count(r) >= c->max_sessions)
@@ -101,14 +101,14 @@ registry_room(struct registry *r, const char *name, struct err *e)
 int
 registry_uids(struct registry *r, uint32_t *uid_base, struct err *e)
 {
-	if (!r->house->machine->root) {
+	if (!r->boxd->machine->root) {
 		*uid_base = geteuid();
 		return 0;
 	}
 	for (size_t i = 0; i < r->nslots; i++)
 		if (!r->slots[i]) {
 			r->slots[i] = true;
-			*uid_base = (uint32_t)(r->house->config->uid_base + i * UIDS);
+			*uid_base = (uint32_t)(r->boxd->config->uid_base + i * UIDS);
 			return 0;
 		}
 	return err_set(e, E_CAPACITY, "no range of uids is free");
@@ -117,27 +117,27 @@ registry_uids(struct registry *r, uint32_t *uid_base, struct err *e)
 void
 registry_claim(struct registry *r, uint32_t uid_base)
 {
-	if (r->house->machine->root && slot_of(r, uid_base) < r->nslots)
+	if (r->boxd->machine->root && slot_of(r, uid_base) < r->nslots)
 		r->slots[slot_of(r, uid_base)] = true;
 }
 
 void
 registry_release(struct registry *r, uint32_t uid_base)
 {
-	if (r->house->machine->root && slot_of(r, uid_base) < r->nslots)
+	if (r->boxd->machine->root && slot_of(r, uid_base) < r->nslots)
 		r->slots[slot_of(r, uid_base)] = false;
 }
 
 static void
 tell_status(const struct registry *r)
 {
-	notify("STATUS=%zu of %lu sessions", registry_count(r), r->house->config->max_sessions);
+	notify("STATUS=%zu of %lu sessions", registry_count(r), r->boxd->config->max_sessions);
 }
 
 void
 registry_add(struct registry *r, struct session *s)
 {
-	struct seat *en = calloc(1, sizeof(*en));
+	struct registry_entry *en = calloc(1, sizeof(*en));
 
 	if (en == NULL)
 		abort();
@@ -153,16 +153,16 @@ registry_add(struct registry *r, struct session *s)
 void
 registry_remove(struct registry *r, struct session *s)
 {
-	struct seat   key = { .name = session_name(s) };
-	struct seat **at = tfind(&key, &r->by_name, name_order);
-	struct seat  *en = *at;
+	struct registry_entry   key = { .name = session_name(s) };
+	struct registry_entry **at = tfind(&key, &r->by_name, name_order);
+	struct registry_entry  *en = *at;
 
 	tdelete(en, &r->by_name, name_order);
 	TAILQ_REMOVE(&r->by_age, en, next);
 	r->seats--;
 	if (session_is_spare(s)) {
 		r->spares--;
-		spares_lost(r->house->spares);
+		spares_lost(r->boxd->spares);
 	}
 	registry_release(r, session_uid_base(s));
 	session_free(s);
@@ -187,7 +187,7 @@ registry_spares(const struct registry *r)
 struct session *
 registry_take_spare(struct registry *r, const char *name, const struct msg_spec *spec)
 {
-	struct seat *en;
+	struct registry_entry *en;
 
 	TAILQ_FOREACH (en, &r->by_age, next)
 		if (session_fits(en->session, spec))
@@ -200,14 +200,14 @@ registry_take_spare(struct registry *r, const char *name, const struct msg_spec 
 	TAILQ_REMOVE(&r->by_age, en, next); /* it is born now */
 	TAILQ_INSERT_TAIL(&r->by_age, en, next);
 	r->spares--;
-	spares_used(r->house->spares);
+	spares_used(r->boxd->spares);
 	return en->session;
 }
 
 void
 registry_each(struct registry *r, bool (*fn)(struct session *, void *), void *arg)
 {
-	struct seat *en = TAILQ_FIRST(&r->by_age), *next;
+	struct registry_entry *en = TAILQ_FIRST(&r->by_age), *next;
 
 	for (; en != NULL; en = next) {
 		next = TAILQ_NEXT(en, next);

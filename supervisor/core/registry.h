@@ -3,9 +3,9 @@
 #define SUPERVISOR_REGISTRY_H
 
 #include "core/session.h"
-#include "house.h"
+#include "boxd.h"
 
-struct registry *registry_open(struct house *, struct err *);
+struct registry *registry_open(struct boxd *, struct err *);
 void             registry_close(struct registry **);
 
 /* NULL when there is none of that name. */

@@ -26,7 +26,7 @@ struct request {
 	uint64_t        exec;           /* what is passed on: its id towards the worker; else 0 */
 	uint64_t        streamed_to[2]; /* streamed: output passed on so far, by stream */
 	bool            streamed;
-	bool            anew; /* a CREATE, in held: to be routed once more when the session is gone */
+	bool            recreate; /* a CREATE, in held: to be routed once more when the session is gone */
 	enum on_timeout on_timeout;
 	bool            dies_alone; /* EXEC: cancelled when its client is gone */
 	uint64_t        denied;     /* EXEC: so many connections of its session had been refused before */

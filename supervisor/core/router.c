@@ -21,7 +21,7 @@
 #include "langbot/readiness_trial.h"
 
 static int
-to_session(struct house *h, const char *name, const struct msg *m, struct err *e)
+to_session(struct boxd *h, const char *name, const struct msg *m, struct err *e)
 {
 	struct session *s = registry_find(h->registry, name);
 
@@ -38,7 +38,7 @@ is_trial(const struct msg *m, const char *name)
 
 /* Rules that are none are told before anything is made.  An agent's profile need not have a section. */
 static int
-check_network(const struct house *h, const struct msg *m, const struct msg_spec *s, struct err *e)
+check_network(const struct boxd *h, const struct msg *m, const struct msg_spec *s, struct err *e)
 {
 	struct netrules *own = netrules_of(&s->network_rules, e);
 	bool             good = own != NULL;
@@ -54,7 +54,7 @@ check_network(const struct house *h, const struct msg *m, const struct msg_spec 
 
 /* What is to be done without the image is the operator's choice. */
 static int
-check_image(const struct house *h, const struct msg_spec *s, struct err *e)
+check_image(const struct boxd *h, const struct msg_spec *s, struct err *e)
 {
 	if (*s->image == '\0' || strcmp(h->config->image_missing, "refuse") != 0)
 		return 0;
@@ -68,7 +68,7 @@ check_image(const struct house *h, const struct msg_spec *s, struct err *e)
 }
 
 static int
-on_create(struct house *h, const struct msg *m, struct err *e)
+on_create(struct boxd *h, const struct msg *m, struct err *e)
 {
 	const struct msg_create *c = m->body;
 	struct msg_spec          spec = c->spec;
@@ -86,17 +86,17 @@ on_create(struct house *h, const struct msg *m, struct err *e)
 	if (*name == '\0')
 		policy_make_name(name);
 	struct session *s = registry_find(h->registry, name);
-	if (s != NULL && session_is_made_anew(s))
-		return session_make_anew(s, m, e);
+	if (s != NULL && session_is_recreated(s))
+		return session_recreate(s, m, e);
 	if (s != NULL && policy_compare(name, session_spec(s), &spec, e) == -1)
 		return -1;
 	if (s != NULL && mountspec_must_count(session_spec(s), &spec))
-		return session_make_anew(s, m, e);
+		return session_recreate(s, m, e);
 	if (s != NULL)
 		return session_deliver(s, m, e);
 	if (check_image(h, &spec, e) == -1)
 		return -1;
-	/* a full house is no reason to call the machine not ready, which would stop those who are in it */
+	/* a full boxd is no reason to call the machine not ready, which would stop those who are in it */
 	if (!is_trial(m, name) && registry_room(h->registry, name, e) == -1)
 		return -1;
 	s = registry_take_spare(h->registry, name, &spec);
@@ -126,7 +126,7 @@ field_named(enum msg_type t, const char *name)
 
 /* The session that its field of that name names. */
 static int
-to_named(struct house *h, const struct msg *m, struct err *e)
+to_named(struct boxd *h, const struct msg *m, struct err *e)
 {
 	const struct field *f = field_named(m->type, "session");
 
@@ -137,7 +137,7 @@ to_named(struct house *h, const struct msg *m, struct err *e)
 
 /* These name a request of the same connection. */
 static int
-to_request_owner(struct house *h, uint64_t call, const struct msg *m, struct err *e)
+to_request_owner(struct boxd *h, uint64_t call, const struct msg *m, struct err *e)
 {
 	struct session *s = registry_request_owner(h->registry, m->conn, call);
 
@@ -147,7 +147,7 @@ to_request_owner(struct house *h, uint64_t call, const struct msg *m, struct err
 }
 
 static int
-on_cancel(struct house *h, const struct msg *m, struct err *e)
+on_cancel(struct boxd *h, const struct msg *m, struct err *e)
 {
 	if (agent_cancel(h->agent, m))
 		return 0;
@@ -155,13 +155,13 @@ on_cancel(struct house *h, const struct msg *m, struct err *e)
 }
 
 static int
-on_output_ack(struct house *h, const struct msg *m, struct err *e)
+on_output_ack(struct boxd *h, const struct msg *m, struct err *e)
 {
 	return to_request_owner(h, ((const struct msg_output_ack *)m->body)->call, m, e);
 }
 
 static const struct {
-	int (*fn)(struct house *, const struct msg *, struct err *);
+	int (*fn)(struct boxd *, const struct msg *, struct err *);
 	bool     makes_work; /* refused while stopping */
 	unsigned who;        /* may send it */
 } on[MSG__COUNT] = {
@@ -239,7 +239,7 @@ static const struct {
 };
 
 int
-route(struct house *h, struct msg *m, struct err *e)
+route(struct boxd *h, struct msg *m, struct err *e)
 {
 	if (on[m->type].fn == NULL)
 		return err_set(e, E_PROTO, "%s is not for clients", msg_name(m->type));
@@ -259,7 +259,7 @@ name_of_kind(enum identity_kind k)
 
 /* With the session's own name in the place of what the client calls it. */
 static int
-route_relay(struct house *h, const struct relay_right *right, struct msg *m, struct err *e)
+route_relay(struct boxd *h, const struct relay_right *right, struct msg *m, struct err *e)
 {
 	const struct field *session = field_named(m->type, "session"), *process = field_named(m->type, "process");
 	union {
@@ -281,7 +281,7 @@ route_relay(struct house *h, const struct relay_right *right, struct msg *m, str
 }
 
 int
-route_from(struct house *h, const struct identity *id, struct msg *m, struct err *e)
+route_from(struct boxd *h, const struct identity *id, struct msg *m, struct err *e)
 {
 	if (on[m->type].fn != NULL && !(on[m->type].who & id->kind))
 		return err_set(e, E_DENIED, "%s is not for %s", msg_name(m->type), name_of_kind(id->kind));

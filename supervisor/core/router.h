@@ -2,14 +2,14 @@
 #ifndef SUPERVISOR_ROUTER_H
 #define SUPERVISOR_ROUTER_H
 
-#include "house.h"
+#include "boxd.h"
 
 struct identity;
 
 /* -1: refused with a reason, which the caller tells the client. */
-int route(struct house *, struct msg *, struct err *);
+int route(struct boxd *, struct msg *, struct err *);
 
 /* The same for a client's: may it send this at all?  A relay may only speak with its one process. */
-int route_from(struct house *, const struct identity *, struct msg *, struct err *);
+int route_from(struct boxd *, const struct identity *, struct msg *, struct err *);
 
 #endif

@@ -33,7 +33,7 @@ session_uid_base(const struct session *s)
 static struct msg_isolation
 isolation(const struct session *s)
 {
-	struct msg_isolation i = s->house->machine->isolation;
+	struct msg_isolation i = s->boxd->machine->isolation;
 
 	i.walls = s->walls;
 	return i;
@@ -42,7 +42,7 @@ isolation(const struct session *s)
 void
 session_count_walls(struct session *s)
 {
-	const struct strs *machine = &s->house->machine->isolation.walls;
+	const struct strs *machine = &s->boxd->machine->isolation.walls;
 	size_t             n = machine->n;
 
 	if (n > 0)
@@ -104,7 +104,7 @@ on_create(struct session *s, const struct msg *m, struct err *e)
 		return 0;
 	}
 	info.reused = true;
-	gateway_reply(s->house->gateway, MSG_SESSION_INFO, m->conn, m->id, &info);
+	gateway_reply(s->boxd->gateway, MSG_SESSION_INFO, m->conn, m->id, &info);
 	session_touch(s);
 	return 0;
 }
@@ -132,7 +132,7 @@ on_exec(struct session *s, const struct msg *m, struct err *e)
 		return err_set(e, E_CAPACITY, "%d commands are running in session %s already", LIM_EXECS, s->name);
 	if ((r = request_add(&s->pending, m)) == NULL)
 		return err_set(e, E_SYS, "no memory for a request");
-	r->exec = house_next_id(s->house);
+	r->exec = boxd_next_id(s->boxd);
 	r->mounts = mounts ? MOUNTS_WANTED : MOUNTS_OWN;
 	r->streamed = x.window > 0;
 	r->on_timeout = x.on_timeout;
@@ -142,7 +142,7 @@ on_exec(struct session *s, const struct msg *m, struct err *e)
 		request_drop(&s->pending, r);
 		return -1;
 	}
-	s->house->running++;
+	s->boxd->running++;
 	session_touch(s);
 	return 0;
 }
@@ -157,7 +157,7 @@ forward(struct session *s, const struct msg *m, struct err *e)
 		return err_set(e, E_CAPACITY, "%d requests are waiting in session %s already", LIM_EXECS, s->name);
 	if ((r = request_add(&s->pending, m)) == NULL)
 		return err_set(e, E_SYS, "no memory for a request");
-	r->exec = house_next_id(s->house);
+	r->exec = boxd_next_id(s->boxd);
 	int sent = s->state == STATE_READY ? link_send(child_link(s->child), m->type, r->exec, 0, m->body, e)
 					   : msg_encode(&r->held, m->type, r->exec, 0, m->body, e);
 	if (sent == -1)
@@ -184,11 +184,11 @@ on_usage(struct session *s, const struct msg *m, struct err *e)
 }
 
 int
-session_make_anew(struct session *s, const struct msg *m, struct err *e)
+session_recreate(struct session *s, const struct msg *m, struct err *e)
 {
 	struct request *r;
 
-	if (s->state == STATE_CLOSING && !s->anew)
+	if (s->state == STATE_CLOSING && !s->recreate)
 		return err_set(e, E_STATE, "session %s is being deleted", s->name);
 	if ((r = request_add(&s->pending, m)) == NULL)
 		return err_set(e, E_SYS, "no memory for a request");
@@ -197,15 +197,15 @@ session_make_anew(struct session *s, const struct msg *m, struct err *e)
 		return -1;
 	}
 	r->type = MSG_NONE; /* not to be failed with those who wait for the old one */
-	r->anew = s->anew = true;
+	r->recreate = s->recreate = true;
 	session_close(s, "its extra_mounts changed, so it is made anew");
 	return 0;
 }
 
 bool
-session_is_made_anew(const struct session *s)
+session_is_recreated(const struct session *s)
 {
-	return s->anew;
+	return s->recreate;
 }
 
 bool
@@ -224,8 +224,8 @@ fail_anew(struct session *s)
 	err_set(&why, E_STATE, "session %s was deleted before it was made anew", s->name);
 	for (; r != NULL; r = next) {
 		next = TAILQ_NEXT(r, next);
-		if (r->anew)
-			request_fail(&s->pending, r, s->house->gateway, &why);
+		if (r->recreate)
+			request_fail(&s->pending, r, s->boxd->gateway, &why);
 	}
 }
 
@@ -235,7 +235,7 @@ on_process_start(struct session *s, const struct msg *m, struct err *e)
 {
 	struct msg_process_start start = *(const struct msg_process_start *)m->body;
 	struct msg               changed = *m;
-	struct house            *h = s->house;
+	struct boxd             *h = s->boxd;
 
 	if (m->conn != CONN_OWN)
 		start.capacity = 0; /* ours to say */
@@ -277,7 +277,7 @@ on_process_attach(struct session *s, const struct msg *m, struct err *e)
 static int
 on_pause(struct session *s, const struct msg *m, struct err *e)
 {
-	const struct walls *w = &s->house->machine->walls;
+	const struct walls *w = &s->boxd->machine->walls;
 
 	if (!w->in_force[WALL_FREEZE])
 		return err_set(e, E_BACKEND, "no session can be paused here: %s", w->missing[WALL_FREEZE]);
@@ -310,8 +310,8 @@ cancel_held(struct session *s, struct request *r)
 	struct err why;
 
 	err_set(&why, E_STATE, "cancelled before it was started");
-	s->house->running--;
-	request_fail(&s->pending, r, s->house->gateway, &why);
+	s->boxd->running--;
+	request_fail(&s->pending, r, s->boxd->gateway, &why);
 }
 
 /* The process goes on. */
@@ -323,7 +323,7 @@ cancel_attachment(struct session *s, struct request *r)
 	if (s->child != NULL && r->held.bytes.len == 0)
 		link_send(child_link(s->child), MSG_DETACH, 0, 0, &(struct msg_detach){ .call = r->exec }, &ignored);
 	err_set(&why, E_STATE, "detached from process %s", r->attachment->process);
-	request_fail(&s->pending, r, s->house->gateway, &why);
+	request_fail(&s->pending, r, s->boxd->gateway, &why);
 }
 
 static int
@@ -335,7 +335,7 @@ on_cancel(struct session *s, const struct msg *m, struct err *e)
 
 	if (r->attachment != NULL) {
 		cancel_attachment(s, r);
-		gateway_reply(s->house->gateway, MSG_DONE, m->conn, m->id, &done);
+		gateway_reply(s->boxd->gateway, MSG_DONE, m->conn, m->id, &done);
 		return 0;
 	}
 	if (r->type != MSG_EXEC)
@@ -344,9 +344,9 @@ on_cancel(struct session *s, const struct msg *m, struct err *e)
 		cancel_held(s, r);
 	else if (s->child == NULL)
 		return err_set(e, E_BUSY, "the session's worker is being restarted");
-	else if (link_send(child_link(s->child), MSG_CANCEL, house_next_id(s->house), 0, &c, e) == -1)
+	else if (link_send(child_link(s->child), MSG_CANCEL, boxd_next_id(s->boxd), 0, &c, e) == -1)
 		return -1;
-	gateway_reply(s->house->gateway, MSG_DONE, m->conn, m->id, &done);
+	gateway_reply(s->boxd->gateway, MSG_DONE, m->conn, m->id, &done);
 	return 0;
 }
 
@@ -429,7 +429,7 @@ session_cancel_alone(struct session *s, struct request *r)
 	if (r->held.bytes.len > 0)
 		cancel_held(s, r);
 	else if (s->child != NULL) /* else the next worker is told */
-		link_send(child_link(s->child), MSG_CANCEL, house_next_id(s->house), 0, &c, &e);
+		link_send(child_link(s->child), MSG_CANCEL, boxd_next_id(s->boxd), 0, &c, &e);
 }
 
 static void

@@ -14,16 +14,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "house.h"
+#include "boxd.h"
 
 struct session;
 
 /* Start a new one; the client of m (a CREATE) is answered when it stands.  NULL and the reason. */
 struct session *session_create(
-    struct house *, const char *name, const struct msg_spec *, uint32_t uid_base, const struct msg *m, struct err *);
+    struct boxd *, const char *name, const struct msg_spec *, uint32_t uid_base, const struct msg *m, struct err *);
 
 /* Build a sandbox ahead.  It has no name a client could say until it is claimed. */
-struct session *session_prepare(struct house *, const struct msg_spec *, uint32_t uid_base, struct err *);
+struct session *session_prepare(struct boxd *, const struct msg_spec *, uint32_t uid_base, struct err *);
 
 /* Is it one of those, and ready for a session with this spec? */
 bool session_is_spare(const struct session *);
@@ -36,10 +36,10 @@ int session_claim(struct session *, const struct msg_spec *, const struct msg *m
 void session_rename(struct session *, const char *name);
 
 /* Take over one that an earlier boxd left standing. */
-struct session *session_adopt(struct house *, const struct msg_session_state *, int dir, struct err *);
+struct session *session_adopt(struct boxd *, const struct msg_session_state *, int dir, struct err *);
 
 /* Remove what an earlier boxd left of one; its state, if it got as far as that. */
-struct session *session_sweep(struct house *, uint64_t id, const struct msg_session_state *, int dir, struct err *);
+struct session *session_sweep(struct boxd *, uint64_t id, const struct msg_session_state *, int dir, struct err *);
 
 /* Was that the name of a sandbox built ahead?  Nobody misses those. */
 bool session_was_spare(const char *name);
@@ -51,8 +51,8 @@ int session_deliver(struct session *, const struct msg *, struct err *);
  * It has to be made anew for the client of m (a CREATE), who waits until it is gone; then m
  * is routed once more.  While one waits, so do all other creates of that name.
  */
-int  session_make_anew(struct session *, const struct msg *m, struct err *);
-bool session_is_made_anew(const struct session *);
+int  session_recreate(struct session *, const struct msg *m, struct err *);
+bool session_is_recreated(const struct session *);
 bool session_is_closing(const struct session *);
 
 /* Has no worker got this exec of boxd's own yet? */

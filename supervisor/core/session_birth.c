@@ -17,7 +17,7 @@
 #include "core/session_impl.h"
 
 static struct session *
-session_new(struct house *h, uint64_t id, const char *name, const struct msg_spec *spec, int dir)
+session_new(struct boxd *h, uint64_t id, const char *name, const struct msg_spec *spec, int dir)
 {
 	struct session *s = calloc(1, sizeof(*s));
 	struct err      e;
@@ -25,12 +25,12 @@ session_new(struct house *h, uint64_t id, const char *name, const struct msg_spe
 	if (s == NULL)
 		return NULL;
 	s->spec = *spec;
-	if (kept_set(&s->spec_kept, MSG_SPEC, &s->spec, &e) == -1) {
+	if (owned_msg_copy(&s->spec_kept, MSG_SPEC, &s->spec, &e) == -1) {
 		free(s);
 		return NULL;
 	}
 	msg_defaults(MSG_DISK, &s->disk);
-	s->house = h;
+	s->boxd = h;
 	s->id = id;
 	s->dir = dir;
 	s->init = s->map = -1;
@@ -45,7 +45,7 @@ session_new(struct house *h, uint64_t id, const char *name, const struct msg_spe
 }
 
 static int
-make_dir(const struct house *h, uint64_t id, struct err *e)
+make_dir(const struct boxd *h, uint64_t id, struct err *e)
 {
 	char name[32];
 
@@ -60,9 +60,9 @@ make_dir(const struct house *h, uint64_t id, struct err *e)
 
 /* A worker is on its way to build it. */
 static struct session *
-session_start(struct house *h, const char *name, const struct msg_spec *spec, uint32_t uid_base, struct err *e)
+session_start(struct boxd *h, const char *name, const struct msg_spec *spec, uint32_t uid_base, struct err *e)
 {
-	uint64_t        id = house_next_id(h);
+	uint64_t        id = boxd_next_id(h);
 	AUTO_FD int     dir = make_dir(h, id, e);
 	struct session *s = dir == -1 ? NULL : session_new(h, id, name, spec, dir);
 
@@ -80,7 +80,7 @@ session_start(struct house *h, const char *name, const struct msg_spec *spec, ui
 }
 
 struct session *
-session_create(struct house *h, const char *name, const struct msg_spec *spec, uint32_t uid_base, const struct msg *m,
+session_create(struct boxd *h, const char *name, const struct msg_spec *spec, uint32_t uid_base, const struct msg *m,
     struct err *e)
 {
 	struct session *s = session_start(h, name, spec, uid_base, e);
@@ -91,7 +91,7 @@ session_create(struct house *h, const char *name, const struct msg_spec *spec, u
 }
 
 struct session *
-session_prepare(struct house *h, const struct msg_spec *spec, uint32_t uid_base, struct err *e)
+session_prepare(struct boxd *h, const struct msg_spec *spec, uint32_t uid_base, struct err *e)
 {
 	char name[LIM_NAME];
 
@@ -128,7 +128,7 @@ session_note_image(struct session *s, bool missing)
 static bool
 has_image(const struct session *s, const char *name)
 {
-	AUTO_FD int image = dirs_image(s->house->dirs, name);
+	AUTO_FD int image = dirs_image(s->boxd->dirs, name);
 
 	return image >= 0;
 }
@@ -138,11 +138,11 @@ bool
 session_fits(const struct session *s, const struct msg_spec *spec)
 {
 	return s->spare && s->state == STATE_READY && s->spec.workspace_mb == spec->workspace_mb &&
-	       policy_backend(&s->spec, s->house->config) == policy_backend(spec, s->house->config) &&
-	       policy_tmp_mb(&s->spec, s->house->config) == policy_tmp_mb(spec, s->house->config) &&
+	       policy_backend(&s->spec, s->boxd->config) == policy_backend(spec, s->boxd->config) &&
+	       policy_tmp_mb(&s->spec, s->boxd->config) == policy_tmp_mb(spec, s->boxd->config) &&
 	       s->spec.network == spec->network && strcmp(s->spec.network_set, spec->network_set) == 0 &&
-	       (spec->network == NETWORK_OFF || s->net_generation == egress_generation(s->house->egress)) &&
-	       (s->spec.pids_limit == spec->pids_limit || !s->house->machine->pids_by_rlimit) &&
+	       (spec->network == NETWORK_OFF || s->net_generation == egress_generation(s->boxd->egress)) &&
+	       (s->spec.pids_limit == spec->pids_limit || !s->boxd->machine->pids_by_rlimit) &&
 	       mountspec_is_default(spec) && !has_image(s, spec->image);
 }
 
@@ -150,12 +150,12 @@ int
 session_claim(struct session *s, const struct msg_spec *spec, const struct msg *m, struct err *e)
 {
 	struct msg_claim claim = { .session = s->name, .spec = *spec, .created_ms = epoch_ms() };
-	uint64_t         id = house_next_id(s->house);
+	uint64_t         id = boxd_next_id(s->boxd);
 
 	session_retention(s, &claim.process_retention_sec, &claim.process_retained);
 	s->spare = false;
 	s->spec = *spec;
-	if (kept_set(&s->spec_kept, MSG_SPEC, &s->spec, e) == -1)
+	if (owned_msg_copy(&s->spec_kept, MSG_SPEC, &s->spec, e) == -1)
 		return -1;
 	session_note_image(s, *s->spec.image != '\0');      /* or it would not have fit */
 	s->created_ms = s->last_used_ms = claim.created_ms; /* of the session, not of the sandbox built ahead */
@@ -195,7 +195,7 @@ keep_cgroups(struct session *s, const struct msg_cgroups *c)
 }
 
 struct session *
-session_adopt(struct house *h, const struct msg_session_state *st, int dir, struct err *e)
+session_adopt(struct boxd *h, const struct msg_session_state *st, int dir, struct err *e)
 {
 	struct session *s = session_new(h, st->id, st->session, &st->spec, dir);
 
@@ -215,7 +215,7 @@ session_adopt(struct house *h, const struct msg_session_state *st, int dir, stru
 }
 
 struct session *
-session_sweep(struct house *h, uint64_t id, const struct msg_session_state *st, int dir, struct err *e)
+session_sweep(struct boxd *h, uint64_t id, const struct msg_session_state *st, int dir, struct err *e)
 {
 	struct msg_spec spec;
 	char            name[LIM_NAME];
@@ -238,16 +238,16 @@ session_sweep(struct house *h, uint64_t id, const struct msg_session_state *st, 
 void
 session_free(struct session *s)
 {
-	ev_timer_stop(s->house->loop, &s->again);
-	ev_timer_stop(s->house->loop, &s->idle);
-	ev_timer_stop(s->house->loop, &s->patience);
+	ev_timer_stop(s->boxd->loop, &s->restart_timer);
+	ev_timer_stop(s->boxd->loop, &s->idle);
+	ev_timer_stop(s->boxd->loop, &s->reply_timer);
 	while (!TAILQ_EMPTY(&s->pending))
 		request_drop(&s->pending, TAILQ_FIRST(&s->pending));
 	child_close(&s->child);
 	session_net_close(s);
 	artifact_release(&s->artifacts);
-	kept_clear(&s->spec_kept);
-	kept_clear(&s->disk_kept);
+	owned_msg_clear(&s->spec_kept);
+	owned_msg_clear(&s->disk_kept);
 	for (size_t i = 0; i < SESSION_CGROUPS; i++)
 		free(s->cgroup_paths[i]);
 	fd_close(&s->dir);

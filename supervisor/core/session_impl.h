@@ -11,28 +11,28 @@
 #include "children/child.h"
 #include "core/request.h"
 #include "core/session.h"
-#include "wire/kept.h"
+#include "wire/owned_msg.h"
 
 enum { SESSION_CGROUPS = 5 }; /* paths in struct msg_cgroups */
 
 struct session {
-	struct house      *house;
+	struct boxd       *boxd;
 	uint64_t           id;
 	char               name[LIM_NAME + 1];
 	struct msg_spec    spec; /* borrows from the next */
-	struct kept        spec_kept;
+	struct owned_msg   spec_kept;
 	struct strs        walls; /* in force around it; their names are in the next */
 	const char        *wall_names[WALL__COUNT];
 	struct msg_disk    disk; /* borrows from the next */
-	struct kept        disk_kept;
+	struct owned_msg   disk_kept;
 	enum state         state;
 	int                dir;   /* owned; its state directory */
 	struct child      *child; /* owned; NULL between death and restart */
 	struct restart     restart;
-	ev_timer           again;    /* runs between death and restart of the worker */
-	ev_timer           idle;     /* runs while READY and nothing is pending */
-	ev_timer           patience; /* runs while we wait for the worker to get somewhere */
-	struct requests    pending;  /* owned */
+	ev_timer           restart_timer; /* runs between death and restart of the worker */
+	ev_timer           idle;          /* runs while READY and nothing is pending */
+	ev_timer           reply_timer;   /* runs while we wait for the worker to get somewhere */
+	struct requests    pending;       /* owned */
 	uint32_t           uid_base;
 	uint64_t           created_ms, last_used_ms;
 	uint64_t           init_pid, build_us, execs, worker_restarts;
@@ -45,7 +45,7 @@ struct session {
 	int                map; /* owned; what mounts of its commands were mapped by last, or -1 */
 	uint64_t           map_uid, map_gid;
 	int                net_sockets[3]; /* owned; listener, dns and refusals, until it is let out */
-	bool               anew;           /* CLOSING to be made once more: creates wait for that */
+	bool               recreate;       /* CLOSING to be made once more: creates wait for that */
 	bool               paused;         /* or about to be */
 	bool               spare;          /* built ahead, not claimed yet */
 	bool               sweeping;       /* CLOSING: its worker is gone, a new one removes what that could not */

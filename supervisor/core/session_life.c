@@ -20,12 +20,12 @@ void
 session_touch(struct session *s)
 {
 	s->last_used_ms = epoch_ms();
-	ev_timer_stop(s->house->loop, &s->idle);
+	ev_timer_stop(s->boxd->loop, &s->idle);
 	if (s->state != STATE_READY || s->spare || s->paused || s->spec.persistent || s->spec.idle_sec == 0 ||
 	    s->processes > 0 || requests_use(&s->pending))
 		return;
 	ev_timer_set(&s->idle, (double)s->spec.idle_sec, 0.);
-	ev_timer_start(s->house->loop, &s->idle);
+	ev_timer_start(s->boxd->loop, &s->idle);
 }
 
 static void
@@ -39,9 +39,9 @@ on_idle(struct ev_loop *loop, ev_timer *t, int revents)
 void
 session_expect(struct session *s, double sec)
 {
-	ev_timer_stop(s->house->loop, &s->patience);
-	ev_timer_set(&s->patience, sec + 5., 0.);
-	ev_timer_start(s->house->loop, &s->patience);
+	ev_timer_stop(s->boxd->loop, &s->reply_timer);
+	ev_timer_set(&s->reply_timer, sec + 5., 0.);
+	ev_timer_start(s->boxd->loop, &s->reply_timer);
 }
 
 static void
@@ -63,7 +63,7 @@ static int
 send_close(struct session *s, struct err *e)
 {
 	session_expect(s, LIM_CLOSE_SEC);
-	s->close_id = house_next_id(s->house);
+	s->close_id = boxd_next_id(s->boxd);
 	return link_send(child_link(s->child), MSG_CLOSE, s->close_id, 0, &(struct msg_close){}, e);
 }
 
@@ -90,8 +90,8 @@ start_again(struct session *s)
 void
 session_start_soon(struct session *s)
 {
-	ev_timer_set(&s->again, 0., 0.);
-	ev_timer_start(s->house->loop, &s->again);
+	ev_timer_set(&s->restart_timer, 0., 0.);
+	ev_timer_start(s->boxd->loop, &s->restart_timer);
 }
 
 static void
@@ -106,7 +106,7 @@ on_again(struct ev_loop *loop, ev_timer *t, int revents)
 
 /* As if it came now, unless its client is gone. */
 static void
-create_anew(struct house *h, struct request *r)
+create_anew(struct boxd *h, struct request *r)
 {
 	struct msg m;
 	struct err e = { 0 };
@@ -124,7 +124,7 @@ create_anew(struct house *h, struct request *r)
 static void
 set_processes(struct session *s, uint64_t live)
 {
-	s->house->processes += live - s->processes;
+	s->boxd->processes += live - s->processes;
 	s->processes = live;
 }
 
@@ -146,7 +146,7 @@ finish(struct session *s, uint64_t killed)
 {
 	char               name[LIM_NAME + 1];
 	struct msg_deleted deleted = { .session = name, .killed = killed };
-	struct house      *h = s->house;
+	struct boxd       *h = s->boxd;
 	struct requests    left = TAILQ_HEAD_INITIALIZER(left);
 	struct request    *r;
 
@@ -159,7 +159,7 @@ finish(struct session *s, uint64_t killed)
 	registry_remove(h->registry, s); /* frees s */
 	requests_reply_all(&left, MSG_DELETE, h->gateway, MSG_DELETED, &deleted);
 	while ((r = TAILQ_FIRST(&left)) != NULL) {
-		if (r->anew)
+		if (r->recreate)
 			create_anew(h, r);
 		else if (r->conn != 0) /* a reply that waited for this */
 			gateway_send(h->gateway, &r->held);
@@ -171,11 +171,11 @@ finish(struct session *s, uint64_t killed)
 static void
 fail_work(struct session *s, const struct err *why)
 {
-	s->house->running -= requests_count(&s->pending, MSG_EXEC);
-	requests_fail_all(&s->pending, MSG_EXEC, s->house->gateway, why);
-	requests_fail_all(&s->pending, MSG_CREATE, s->house->gateway, why);
-	s->house->starting -= requests_count(&s->pending, MSG_PROCESS_START);
-	requests_fail_forwarded(&s->pending, s->house->gateway, why);
+	s->boxd->running -= requests_count(&s->pending, MSG_EXEC);
+	requests_fail_all(&s->pending, MSG_EXEC, s->boxd->gateway, why);
+	requests_fail_all(&s->pending, MSG_CREATE, s->boxd->gateway, why);
+	s->boxd->starting -= requests_count(&s->pending, MSG_PROCESS_START);
+	requests_fail_forwarded(&s->pending, s->boxd->gateway, why);
 }
 
 /* Whoever waits for it to work is told why; then it is closed. */
@@ -190,8 +190,8 @@ fail(struct session *s, const struct err *why)
 	s->state = STATE_CLOSING; /* from here on it takes no more work: who is told may ask again */
 	fail_work(s, why);
 	s->restart = (struct restart){ 0 };
-	ev_timer_stop(s->house->loop, &s->idle);
-	ev_timer_stop(s->house->loop, &s->again);
+	ev_timer_stop(s->boxd->loop, &s->idle);
+	ev_timer_stop(s->boxd->loop, &s->restart_timer);
 	session_net_close(s);
 	if (s->child == NULL || send_close(s, &e) == -1) {
 		child_close(&s->child);
@@ -219,7 +219,7 @@ int
 session_begin(struct session *s, struct err *e)
 {
 	int r = artifact_hold(
-	    s->house, s->name, s->spec.extra_mounts.v, s->spec.extra_mounts.n, on_artifacts, s, &s->artifacts, e);
+	    s->boxd, s->name, s->spec.extra_mounts.v, s->spec.extra_mounts.n, on_artifacts, s, &s->artifacts, e);
 
 	if (r == 0)
 		r = session_start_worker(s, WORK_BUILD, e);
@@ -233,7 +233,7 @@ session_close(struct session *s, const char *why)
 {
 	struct err e;
 
-	err_set(&e, s->house->stopping ? E_SHUTDOWN : E_STATE, "session %s is closed: %s", s->name, why);
+	err_set(&e, s->boxd->stopping ? E_SHUTDOWN : E_STATE, "session %s is closed: %s", s->name, why);
 	fail(s, &e);
 }
 
@@ -243,10 +243,10 @@ start_again_later(struct session *s)
 	const struct restart_policy policy = {
 		.first_sec = 0.1,
 		.most_sec = 5,
-		.window_sec = (double)s->house->config->worker_restart_window_sec,
-		.limit = (unsigned)s->house->config->worker_restarts,
+		.window_sec = (double)s->boxd->config->worker_restart_window_sec,
+		.limit = (unsigned)s->boxd->config->worker_restarts,
 	};
-	double     delay = restart_after_crash(&s->restart, &policy, ev_now(s->house->loop));
+	double     delay = restart_after_crash(&s->restart, &policy, ev_now(s->boxd->loop));
 	struct err e;
 
 	if (delay < 0 && s->state == STATE_CLOSING) {
@@ -257,8 +257,8 @@ start_again_later(struct session *s)
 		    s->restart.recent, policy.window_sec);
 		fail(s, &e);
 	} else {
-		ev_timer_set(&s->again, delay, 0.);
-		ev_timer_start(s->house->loop, &s->again);
+		ev_timer_set(&s->restart_timer, delay, 0.);
+		ev_timer_start(s->boxd->loop, &s->restart_timer);
 	}
 }
 
@@ -279,8 +279,8 @@ send_held(struct session *s)
 			session_send_namespace(s, r, &e);
 			link_send_packet(child_link(s->child), &r->held, &e);
 		} else if (session_ask_mounts(s, r, &e) == -1) {
-			s->house->running--;
-			request_fail(&s->pending, r, s->house->gateway, &e);
+			s->boxd->running--;
+			request_fail(&s->pending, r, s->boxd->gateway, &e);
 		}
 	}
 }
@@ -296,7 +296,7 @@ check_required(const struct session *s, struct err *e)
 
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
 		const char *name = wall_name(own[i].wall);
-		bool        wanted = s->house->config->require.walls[own[i].wall];
+		bool        wanted = s->boxd->config->require.walls[own[i].wall];
 
 		for (size_t k = 0; k < s->spec.require.n; k++)
 			wanted |= strcmp(s->spec.require.v[k], name) == 0;
@@ -338,7 +338,7 @@ become_ready(struct session *s, const char *how)
 		    s->spec.image);
 	s->state = STATE_READY;
 	struct msg_session_info info = session_info(s);
-	requests_reply_all(&s->pending, MSG_CREATE, s->house->gateway, MSG_SESSION_INFO, &info);
+	requests_reply_all(&s->pending, MSG_CREATE, s->boxd->gateway, MSG_SESSION_INFO, &info);
 	cancel_abandoned(s);
 	send_held(s);
 	session_touch(s);
@@ -352,8 +352,8 @@ add_orphan(struct session *s, uint64_t exec)
 
 	if (r == NULL)
 		return;
-	r->artifacts = artifact_hold_all(s->house, s->name);
-	s->house->running++;
+	r->artifacts = artifact_hold_all(s->boxd, s->name);
+	s->boxd->running++;
 }
 
 static void
@@ -364,7 +364,7 @@ on_worker_ready(struct session *s, struct msg *m)
 
 	if (s->state != STATE_STARTING && s->state != STATE_RESTARTING)
 		return;
-	ev_timer_stop(s->house->loop, &s->patience);
+	ev_timer_stop(s->boxd->loop, &s->reply_timer);
 	for (size_t i = 0; i < ready->execs.n; i++)
 		add_orphan(s, ready->execs.v[i].exec);
 	s->init_pid = ready->init_pid;
@@ -372,7 +372,7 @@ on_worker_ready(struct session *s, struct msg *m)
 	s->init = msg_take_fd(m, ready->init);
 	s->build_us = ready->build_us;
 	s->disk = ready->disk;
-	if (kept_set(&s->disk_kept, MSG_DISK, &s->disk, &e) == -1)
+	if (owned_msg_copy(&s->disk_kept, MSG_DISK, &s->disk, &e) == -1)
 		msg_defaults(MSG_DISK, &s->disk);
 	session_count_walls(s);
 	session_net_take(s, m);
@@ -406,7 +406,7 @@ on_output(struct session *s, struct msg *m)
 		return;
 	r->streamed_to[o.stream] = o.offset + o.data.len;
 	o.call = r->id;
-	gateway_notice(s->house->gateway, MSG_OUTPUT, r->conn, &o);
+	gateway_notice(s->boxd->gateway, MSG_OUTPUT, r->conn, &o);
 }
 
 static void
@@ -428,7 +428,7 @@ drop_after_timeout(struct session *s, struct request *r, const struct msg_exec_r
 	struct err e = { 0 };
 
 	if (msg_encode_reply(&r->held, MSG_EXEC_RESULT, r->id, r->conn, result, &e) == -1) {
-		request_fail(&s->pending, r, s->house->gateway, &e);
+		request_fail(&s->pending, r, s->boxd->gateway, &e);
 	} else {
 		r->type = MSG_NONE; /* neither running nor to be failed */
 	}
@@ -456,11 +456,11 @@ on_exec_reply(struct session *s, struct request *r, struct msg *m)
 
 	if (m->failed && m->error.code == E_UNSTARTED && ask_again(s, r))
 		return;
-	s->house->running--;
-	s->house->execs++;
+	s->boxd->running--;
+	s->boxd->execs++;
 	s->execs++;
 	if (m->failed || msg_expect(m, MSG_EXEC_RESULT, &e) == -1) {
-		request_fail(&s->pending, r, s->house->gateway, m->failed ? &m->error : &e);
+		request_fail(&s->pending, r, s->boxd->gateway, m->failed ? &m->error : &e);
 		session_touch(s);
 		return;
 	}
@@ -473,7 +473,7 @@ on_exec_reply(struct session *s, struct request *r, struct msg *m)
 		return;
 	}
 	if (!session_hint(s, r, result))
-		request_reply(&s->pending, r, s->house->gateway, MSG_EXEC_RESULT, result);
+		request_reply(&s->pending, r, s->boxd->gateway, MSG_EXEC_RESULT, result);
 	session_touch(s);
 }
 
@@ -491,15 +491,15 @@ on_forward_reply(struct session *s, struct request *r, struct msg *m)
 	bool          use = request_is_use(r);
 	struct err    e = { 0 };
 
-	s->house->starting -= r->type == MSG_PROCESS_START;
+	s->boxd->starting -= r->type == MSG_PROCESS_START;
 	if (r->type == MSG_PAUSE || (r->type == MSG_UNPAUSE && !m->failed))
 		s->paused = (r->type == MSG_PAUSE && !m->failed) || others_pause(s, r);
 	if ((r->type == MSG_PAUSE || r->type == MSG_UNPAUSE) && session_remember_pause(s, s->paused, &e) == -1)
 		log_warn("session=%lu %s", s->id, e.text);
 	if (m->failed || msg_expect(m, result, &e) == -1)
-		request_fail(&s->pending, r, s->house->gateway, m->failed ? &m->error : &e);
+		request_fail(&s->pending, r, s->boxd->gateway, m->failed ? &m->error : &e);
 	else
-		request_reply(&s->pending, r, s->house->gateway, result, m->body);
+		request_reply(&s->pending, r, s->boxd->gateway, result, m->body);
 	if (use)
 		session_touch(s);
 }
@@ -507,7 +507,7 @@ on_forward_reply(struct session *s, struct request *r, struct msg *m)
 static void
 on_claimed(struct session *s, const struct msg *m)
 {
-	ev_timer_stop(s->house->loop, &s->patience);
+	ev_timer_stop(s->boxd->loop, &s->reply_timer);
 	struct err e;
 
 	s->claim_id = 0;
@@ -595,7 +595,7 @@ on_worker_gone(void *arg, int status)
 	log_warn("session=%lu worker=%d gone %s while %s", s->id, child_pid(s->child), child_status(status),
 	    msg_enum_name(MSG_SESSION_INFO, "state", (int)s->state));
 	child_close(&s->child);
-	ev_timer_stop(s->house->loop, &s->patience);
+	ev_timer_stop(s->boxd->loop, &s->reply_timer);
 	if (s->state == STATE_STARTING || (s->spare && s->state == STATE_READY)) {
 		err_set(
 		    &e, E_CRASH, "the session's worker died (%s) before the sandbox was ready", child_status(status));
@@ -603,14 +603,14 @@ on_worker_gone(void *arg, int status)
 		return;
 	}
 	err_set(&e, E_CRASH, "the session's worker died under the request; it may have been done or not");
-	s->house->starting -= requests_sent(&s->pending, MSG_PROCESS_START);
-	requests_fail_sent(&s->pending, s->house->gateway, &e);
+	s->boxd->starting -= requests_sent(&s->pending, MSG_PROCESS_START);
+	requests_fail_sent(&s->pending, s->boxd->gateway, &e);
 	if (s->state == STATE_READY) {
 		s->state = STATE_RESTARTING;
-		ev_timer_stop(s->house->loop, &s->idle);
+		ev_timer_stop(s->boxd->loop, &s->idle);
 	}
 	s->worker_restarts++;
-	s->house->worker_restarts++;
+	s->boxd->worker_restarts++;
 	start_again_later(s);
 }
 
@@ -619,8 +619,8 @@ const struct child_ops session_worker_ops = { on_worker_msg, on_worker_gone };
 void
 session_init_timers(struct session *s)
 {
-	ev_timer_init(&s->again, on_again, 0., 0.);
+	ev_timer_init(&s->restart_timer, on_again, 0., 0.);
 	ev_timer_init(&s->idle, on_idle, 0., 0.);
-	ev_timer_init(&s->patience, on_patience, 0., 0.);
-	s->again.data = s->idle.data = s->patience.data = s;
+	ev_timer_init(&s->reply_timer, on_patience, 0., 0.);
+	s->restart_timer.data = s->idle.data = s->reply_timer.data = s;
 }

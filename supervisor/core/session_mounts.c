@@ -38,8 +38,8 @@ session_send_exec(struct session *s, struct request *r, struct err *e)
 static void
 unstarted(struct session *s, struct request *r, const struct err *why)
 {
-	s->house->running--;
-	request_fail(&s->pending, r, s->house->gateway, why);
+	s->boxd->running--;
+	request_fail(&s->pending, r, s->boxd->gateway, why);
 	session_touch(s);
 }
 
@@ -70,14 +70,14 @@ ask(struct session *s, struct request *r, const struct msg_exec *x, struct err *
 {
 	int ns = -1;
 	int waits = r->artifacts != NULL ? 0
-					 : artifact_hold(s->house, s->name, x->extra_mounts.v, x->extra_mounts.n,
+					 : artifact_hold(s->boxd, s->name, x->extra_mounts.v, x->extra_mounts.n,
 					       on_copied, r, &r->artifacts, e);
 
 	r->session = s;
 	r->mounts = MOUNTS_ASKED;
 	if (waits != 0)
 		return waits == 1 ? 0 : -1;
-	waits = mounter_ask(s->house->mounter, s, x, r, &ns, e);
+	waits = mounter_ask(s->boxd->mounter, s, x, r, &ns, e);
 	return waits == 0 ? mounted(s, r, ns, e) : waits == 1 ? 0 : -1;
 }
 
@@ -121,5 +121,5 @@ session_forget_mounts(struct session *s)
 {
 	fd_close(&s->init);
 	fd_close(&s->map);
-	mounter_forget(s->house->mounter, s);
+	mounter_forget(s->boxd->mounter, s);
 }

@@ -18,9 +18,9 @@ enum { LISTENER, DNS, REFUSALS, SOCKETS };
 struct strs *
 session_net_plan(struct session *s, struct msg_worker_start *start)
 {
-	struct egress *g = s->house->egress;
+	struct egress *g = s->boxd->egress;
 
-	s->net_mode = start->net_mode = policy_net_mode(&s->spec, s->house->config);
+	s->net_mode = start->net_mode = policy_net_mode(&s->spec, s->boxd->config);
 	if (s->net_mode == NET_MODE_LOOPBACK && !s->spare)
 		log_warn("session=%lu name=%s asked for network: on, and has loopback only", s->id, s->name);
 	if (s->net_mode == NET_MODE_OFF || s->net_mode == NET_MODE_LOOPBACK)
@@ -59,14 +59,14 @@ session_let_out(struct session *s, struct err *e)
 		.refusals = fd_take(&s->net_sockets[REFUSALS]),
 	};
 
-	return s->net_mode == NET_MODE_EGRESS ? egress_join(s->house->egress, &guest, e) : 0;
+	return s->net_mode == NET_MODE_EGRESS ? egress_join(s->boxd->egress, &guest, e) : 0;
 }
 
 void
 session_net_close(struct session *s)
 {
-	if (s->house->egress != NULL)
-		egress_leave(s->house->egress, s->id);
+	if (s->boxd->egress != NULL)
+		egress_leave(s->boxd->egress, s->id);
 	for (int i = 0; i < SOCKETS; i++)
 		fd_close(&s->net_sockets[i]);
 }
@@ -77,7 +77,7 @@ session_net_info(const struct session *s)
 	struct msg_net_info info;
 
 	if (s->net_mode == NET_MODE_EGRESS)
-		return egress_info(s->house->egress, s->id);
+		return egress_info(s->boxd->egress, s->id);
 	msg_defaults(MSG_NET_INFO, &info);
 	info.mode = s->net_mode;
 	return info;
@@ -87,10 +87,10 @@ session_net_info(const struct session *s)
 
 /* A result that waits for the answer of box-egress; its request is in no list meanwhile. */
 struct waiting {
-	struct house          *house;
+	struct boxd           *boxd;
 	struct request        *request; /* owned */
 	struct msg_exec_result result;  /* borrows from the next */
-	struct kept            kept;
+	struct owned_msg       kept;
 };
 
 /* "the name db.example", "the connection to db.example (10.0.0.7) port 5432" */
@@ -135,8 +135,8 @@ on_looked(void *arg, const struct msg *reply)
 		w->result.hint = hint;
 	}
 	TAILQ_INSERT_TAIL(&alone, w->request, next);
-	request_reply(&alone, w->request, w->house->gateway, MSG_EXEC_RESULT, &w->result);
-	kept_clear(&w->kept);
+	request_reply(&alone, w->request, w->boxd->gateway, MSG_EXEC_RESULT, &w->result);
+	owned_msg_clear(&w->kept);
 	free(w);
 }
 
@@ -146,15 +146,15 @@ session_hint(struct session *s, struct request *r, const struct msg_exec_result 
 	struct waiting *w;
 	struct err      e;
 
-	if (s->net_mode != NET_MODE_EGRESS || !s->house->config->network_hint || r->conn == 0 ||
+	if (s->net_mode != NET_MODE_EGRESS || !s->boxd->config->network_hint || r->conn == 0 ||
 	    (w = calloc(1, sizeof(*w))) == NULL)
 		return false;
-	*w = (struct waiting){ .house = s->house, .result = *x };
-	if (kept_set(&w->kept, MSG_EXEC_RESULT, &w->result, &e) == -1) {
+	*w = (struct waiting){ .boxd = s->boxd, .result = *x };
+	if (owned_msg_copy(&w->kept, MSG_EXEC_RESULT, &w->result, &e) == -1) {
 		free(w);
 		return false;
 	}
 	w->request = request_take(&s->pending, r);
-	egress_look(s->house->egress, s->id, false, on_looked, w);
+	egress_look(s->boxd->egress, s->id, false, on_looked, w);
 	return true;
 }

@@ -106,7 +106,7 @@ remove_dir(const struct session *s)
 	unlinkat(s->dir, STATE_FILE, 0);
 	unlinkat(s->dir, STATE_NEW, 0); /* of one who died while writing it */
 	snprintf(name, sizeof(name), "%lu", s->id);
-	if (unlinkat(s->house->dirs->sessions, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
+	if (unlinkat(s->boxd->dirs->sessions, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
 		return 0;
 	if (errno != ENOTEMPTY || s->sweeping)
 		log_warn("session=%lu state directory stays: %s", s->id, strerror(errno));

@@ -61,15 +61,15 @@ follower_list(const struct session *s, struct msg_follower *list)
 void
 session_retention(const struct session *s, uint64_t *sec, uint64_t *count)
 {
-	*sec = s->house->config->process_retention_sec;
-	*count = s->house->config->process_retained;
-	langbot_retention(s->house->langbot, s->name, sec, count);
+	*sec = s->boxd->config->process_retention_sec;
+	*count = s->boxd->config->process_retained;
+	langbot_retention(s->boxd->langbot, s->name, sec, count);
 }
 
 void
 session_fill_start(const struct session *s, const struct msg_spec *spec, enum work work, struct msg_worker_start *start)
 {
-	const struct machine *m = s->house->machine;
+	const struct machine *m = s->boxd->machine;
 
 	msg_defaults(MSG_WORKER_START, start);
 	start->work = work;
@@ -81,29 +81,29 @@ session_fill_start(const struct session *s, const struct msg_spec *spec, enum wo
 	start->uid_base = s->uid_base;
 	start->uid_count = m->root ? 65536 : 1;
 	start->created_ms = s->created_ms;
-	start->tmp_mb = policy_tmp_mb(spec, s->house->config);
-	start->overlay_mb = policy_overlay_mb(spec, s->house->config);
-	start->inodes = s->house->config->inodes;
+	start->tmp_mb = policy_tmp_mb(spec, s->boxd->config);
+	start->overlay_mb = policy_overlay_mb(spec, s->boxd->config);
+	start->inodes = s->boxd->config->inodes;
 	if (mountspec_wants_host(spec)) {
-		mountrules_fill(s->house->mountrules, start);
-		tenantroots_add_rules(s->house->tenantroots, s->name, start);
-		langbot_add_rules(s->house->langbot, s->name, start);
+		mountrules_fill(s->boxd->mountrules, start);
+		tenantroots_add_rules(s->boxd->tenantroots, s->name, start);
+		langbot_add_rules(s->boxd->langbot, s->name, start);
 	}
-	start->nofile = s->house->config->nofile;
-	start->fsize_mb = s->house->config->fsize_mb;
-	start->landlock = s->house->config->landlock;
-	start->sockets_counted = s->house->machine->walls.in_force[WALL_SOCKETS];
-	start->entries = s->house->config->workspace_entries;
-	start->backend = policy_backend(spec, s->house->config);
+	start->nofile = s->boxd->config->nofile;
+	start->fsize_mb = s->boxd->config->fsize_mb;
+	start->landlock = s->boxd->config->landlock;
+	start->sockets_counted = s->boxd->machine->walls.in_force[WALL_SOCKETS];
+	start->entries = s->boxd->config->workspace_entries;
+	start->backend = policy_backend(spec, s->boxd->config);
 	if (work != WORK_SWEEP)
 		start->files = m->files;
 	if (work == WORK_BUILD || work == WORK_ADOPT)
 		start->calls = m->worker_calls;
-	start->root = m->root ? s->house->dirs->empty : "";
+	start->root = m->root ? s->boxd->dirs->empty : "";
 	session_retention(s, &start->process_retention_sec, &start->process_retained);
 	start->net_mode = s->net_mode;
 	if (work == WORK_BUILD) {
-		start->templates = s->house->dirs->templates;
+		start->templates = s->boxd->dirs->templates;
 		start->skeleton = m->skeleton.dir;
 		start->skeleton_ns = m->skeleton.ns;
 		start->init = m->init;
@@ -119,14 +119,14 @@ session_start_worker(struct session *s, enum work work, struct err *e)
 	struct msg_follower     followers[LIM_EXECS];
 	char                    program[PATH_MAX + 16];
 
-	snprintf(program, sizeof(program), "%s/box-session", s->house->dirs->libexec);
-	s->child = child_spawn(s->house->loop, program, FROM_WORKER, &session_worker_ops, s, e);
+	snprintf(program, sizeof(program), "%s/box-session", s->boxd->dirs->libexec);
+	s->child = child_spawn(s->boxd->loop, program, FROM_WORKER, &session_worker_ops, s, e);
 	if (s->child == NULL)
 		return -1;
 	session_fill_start(s, &s->spec, work, &start);
-	AUTO_FD int artifacts = work == WORK_BUILD && s->artifacts != NULL ? artifact_dir(s->house, s->name) : -1;
+	AUTO_FD int artifacts = work == WORK_BUILD && s->artifacts != NULL ? artifact_dir(s->boxd, s->name) : -1;
 	start.artifacts = artifacts;
-	AUTO_FD int image = work == WORK_BUILD ? dirs_image(s->house->dirs, s->spec.image) : -1;
+	AUTO_FD int image = work == WORK_BUILD ? dirs_image(s->boxd->dirs, s->spec.image) : -1;
 	start.image = image;
 	if (work == WORK_BUILD)
 		session_note_image(s, image == -1 && *s->spec.image != '\0');

@@ -11,20 +11,20 @@ static const double SOON_SEC = 0.003; /* after the create that used one is answe
 static const double LATER_SEC = 5.0;  /* something is wrong; whoever creates will be told what */
 
 struct spares {
-	struct house *house;
-	ev_timer      build;    /* runs while one is missing */
-	bool          asked[2]; /* by enum network: these are built ahead */
+	struct boxd *boxd;
+	ev_timer     build;    /* runs while one is missing */
+	bool         asked[2]; /* by enum network: these are built ahead */
 };
 
 static void
 build_in(struct spares *s, double sec)
 {
-	if (s == NULL || s->house->stopping || s->house->machine->barrier.code != E_NONE)
+	if (s == NULL || s->boxd->stopping || s->boxd->machine->barrier.code != E_NONE)
 		return;
 	if (ev_is_active(&s->build))
 		return;
 	ev_timer_set(&s->build, sec, 0.);
-	ev_timer_start(s->house->loop, &s->build);
+	ev_timer_start(s->boxd->loop, &s->build);
 }
 
 void
@@ -40,7 +40,7 @@ spares_lost(struct spares *s)
 }
 
 static int
-build_one(struct house *h, enum network network, struct err *e)
+build_one(struct boxd *h, enum network network, struct err *e)
 {
 	struct msg_spec spec;
 	uint32_t        uid_base;
@@ -79,8 +79,8 @@ lacks(const struct spares *s, enum network network)
 
 	if (!s->asked[network])
 		return false;
-	registry_each(s->house->registry, count_one, &c);
-	return c.n < s->house->config->spare_sandboxes;
+	registry_each(s->boxd->registry, count_one, &c);
+	return c.n < s->boxd->config->spare_sandboxes;
 }
 
 /* One at a time, so that the loop never stands still for long. */
@@ -88,7 +88,7 @@ static void
 on_build(struct ev_loop *loop, ev_timer *t, int revents)
 {
 	struct spares *s = t->data;
-	struct house  *h = s->house;
+	struct boxd   *h = s->boxd;
 	struct err     e = { 0 };
 
 	(void)loop;
@@ -107,7 +107,7 @@ on_build(struct ev_loop *loop, ev_timer *t, int revents)
 void
 spares_asked(struct spares *s, enum network network)
 {
-	if (s == NULL || s->asked[network] || s->house->config->spare_sandboxes == 0)
+	if (s == NULL || s->asked[network] || s->boxd->config->spare_sandboxes == 0)
 		return;
 	s->asked[network] = true;
 	build_in(s, SOON_SEC);
@@ -127,12 +127,12 @@ spares_outdated(struct spares *s)
 {
 	if (s == NULL || !s->asked[NETWORK_ON])
 		return;
-	registry_each(s->house->registry, end_outdated, NULL);
+	registry_each(s->boxd->registry, end_outdated, NULL);
 	build_in(s, SOON_SEC);
 }
 
 struct spares *
-spares_open(struct house *h, struct err *e)
+spares_open(struct boxd *h, struct err *e)
 {
 	struct spares *s = calloc(1, sizeof(*s));
 
@@ -140,7 +140,7 @@ spares_open(struct house *h, struct err *e)
 		err_set(e, E_SYS, "no memory");
 		return NULL;
 	}
-	s->house = h;
+	s->boxd = h;
 	s->asked[NETWORK_OFF] = true;
 	ev_timer_init(&s->build, on_build, 0., 0.);
 	s->build.data = s;
@@ -153,7 +153,7 @@ void
 spares_close(struct spares **sp)
 {
 	if (*sp != NULL)
-		ev_timer_stop((*sp)->house->loop, &(*sp)->build);
+		ev_timer_stop((*sp)->boxd->loop, &(*sp)->build);
 	free(*sp);
 	*sp = NULL;
 }

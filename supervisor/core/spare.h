@@ -5,10 +5,10 @@
 #ifndef SUPERVISOR_SPARE_H
 #define SUPERVISOR_SPARE_H
 
-#include "house.h"
+#include "boxd.h"
 #include "wire/msg.h"
 
-struct spares *spares_open(struct house *, struct err *);
+struct spares *spares_open(struct boxd *, struct err *);
 void           spares_close(struct spares **);
 
 /* One of this kind was asked for.  Those with a network are built ahead only where they are used. */

@@ -129,7 +129,7 @@ names_clear(struct names *n)
 static int
 open_listener(struct door *d, struct handover *past, struct err *e)
 {
-	const struct config *c = d->house->config;
+	const struct config *c = d->boxd->config;
 	struct address       at;
 	bool                 inherited = past->listener != -1 && listen_is_at(past->listener, &c->listen);
 
@@ -156,18 +156,18 @@ trust(struct door *d, const struct door_start *s)
 static int
 open_token(struct door *d, struct door_start *s, struct err *e)
 {
-	const struct config *c = d->house->config;
+	const struct config *c = d->boxd->config;
 
 	d->token = s->token;
 	if (config_trusts_everybody(c) && d->token.set)
 		log_warn("auth = none: there is a token, but nobody is asked for it");
 	if (c->listen.len == 0 || config_trusts_everybody(c))
 		return 0;
-	return token_settle(&d->token, d->house->dirs->state, e);
+	return token_settle(&d->token, d->boxd->dirs->state, e);
 }
 
 struct door *
-door_open(struct house *h, struct door_start *s, struct err *e)
+door_open(struct boxd *h, struct door_start *s, struct err *e)
 {
 	struct door *d = calloc(1, sizeof(*d));
 
@@ -175,7 +175,7 @@ door_open(struct house *h, struct door_start *s, struct err *e)
 		err_set(e, E_SYS, "no memory");
 		return NULL;
 	}
-	d->house = h;
+	d->boxd = h;
 	d->listener = -1;
 	tally_init(&d->refusals, h->loop, "handshakes were refused at LangBot's door");
 	d->certificate = s->certificate;
@@ -219,7 +219,7 @@ door_hand_over(struct door *d)
 	memcpy(h.hash, d->token.hash, sizeof(h.hash));
 	if (!d->configured)
 		memcpy(h.instance, d->instance, sizeof(h.instance));
-	/* ours is closed with the house */
+	/* ours is closed with boxd */
 	if (d->listener != -1)
 		h.listener = fcntl(d->listener, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	if (handover_give(&h, &e) == -1)
@@ -232,7 +232,7 @@ door_hand_over(struct door *d)
 bool
 door_pin(struct door *d, const char *instance)
 {
-	bool fixed = d->configured || !config_trusts_everybody(d->house->config) || gateway_rpc(d->house->gateway) > 0;
+	bool fixed = d->configured || !config_trusts_everybody(d->boxd->config) || gateway_rpc(d->boxd->gateway) > 0;
 
 	if (strcmp(d->instance, instance) == 0)
 		return true;
@@ -262,7 +262,7 @@ door_legacy_context(struct msg_context *c)
 void
 door_tell_gateway(const struct door *d, struct msg_gateway_start *s)
 {
-	const struct config *c = d->house->config;
+	const struct config *c = d->boxd->config;
 
 	s->http = d->listener;
 	s->tls_certificate = blob_of(d->certificate.data, d->certificate.len);
@@ -283,7 +283,7 @@ door_address(const struct door *d)
 const char *
 door_token_file(const struct door *d)
 {
-	bool asked_for = d->listener != -1 && !config_trusts_everybody(d->house->config);
+	bool asked_for = d->listener != -1 && !config_trusts_everybody(d->boxd->config);
 
 	return asked_for ? d->token.path : "";
 }

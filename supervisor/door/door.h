@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "door/door_handover.h"
 #include "door/token.h"
-#include "house.h"
+#include "boxd.h"
 #include "wire/msg.h"
 
 /* Read and checked with the configuration, before anything is started. */
@@ -27,18 +27,18 @@ int  door_prepare(struct door_start *, const struct config *, struct err *);
 void door_start_clear(struct door_start *);
 
 /* Takes what is in start. */
-struct door *door_open(struct house *, struct door_start *, struct err *);
+struct door *door_open(struct boxd *, struct door_start *, struct err *);
 void         door_close(struct door **);
 
 /* boxd is about to execute itself anew: leave the listener, the token and the instance to the next. */
 void door_hand_over(struct door *);
 
 /* HTTP_AUTH of a stranger's connection: answered now or later, by gateway_reply and gateway_fail. */
-int door_auth(struct house *, const struct msg *, struct err *);
+int door_auth(struct boxd *, const struct msg *, struct err *);
 
 /* HTTP_HEALTH and HTTP_READY, which anybody may ask for. */
-int door_health(struct house *, const struct msg *, struct err *);
-int door_ready(struct house *, const struct msg *, struct err *);
+int door_health(struct boxd *, const struct msg *, struct err *);
+int door_ready(struct boxd *, const struct msg *, struct err *);
 
 /* A connection is gone (0: all of them): what it waits for is not wanted any more. */
 void door_conn_gone(struct door *, uint64_t conn);

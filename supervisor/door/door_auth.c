@@ -57,9 +57,9 @@ static void
 finish(struct attempt *a)
 {
 	struct door     *d = a->door;
-	struct identity *id = gateway_client(d->house->gateway, a->conn);
+	struct identity *id = gateway_client(d->boxd->gateway, a->conn);
 
-	ev_timer_stop(d->house->loop, &a->slow);
+	ev_timer_stop(d->boxd->loop, &a->slow);
 	if (id != NULL)
 		id->asking = false;
 	a->over = true;
@@ -70,7 +70,7 @@ finish(struct attempt *a)
 static void
 fail(struct attempt *a, const struct err *why)
 {
-	gateway_fail(a->door->house->gateway, a->conn, a->id, why);
+	gateway_fail(a->door->boxd->gateway, a->conn, a->id, why);
 	finish(a);
 }
 
@@ -87,7 +87,7 @@ on_slow(struct ev_loop *loop, ev_timer *t, int revents)
 static struct attempt *
 attempt_open(struct door *d, const struct msg *m, struct err *e)
 {
-	struct identity *id = gateway_client(d->house->gateway, m->conn);
+	struct identity *id = gateway_client(d->boxd->gateway, m->conn);
 	struct attempt  *a = NULL;
 
 	if (id == NULL || id->kind != ID_STRANGER || id->asking)
@@ -113,7 +113,7 @@ attempts_clear(struct attempts *all)
 	struct attempt *a;
 
 	while ((a = LIST_FIRST(all)) != NULL) {
-		ev_timer_stop(a->door->house->loop, &a->slow);
+		ev_timer_stop(a->door->boxd->loop, &a->slow);
 		attempt_free(a);
 	}
 }
@@ -127,7 +127,7 @@ door_conn_gone(struct door *d, uint64_t conn)
 		next = LIST_NEXT(a, next);
 		if (a->over || (conn != 0 && a->conn != conn))
 			continue;
-		ask_drop(d->house, a->asked);
+		ask_drop(d->boxd, a->asked);
 		finish(a);
 	}
 }
@@ -138,7 +138,7 @@ static void
 say_refused(struct attempt *a, const char *reason)
 {
 	struct door     *d = a->door;
-	struct identity *id = gateway_client(d->house->gateway, a->conn);
+	struct identity *id = gateway_client(d->boxd->gateway, a->conn);
 	char             from[ADDRESS_TEXT] = "";
 
 	d->refused++;
@@ -160,12 +160,12 @@ static void
 refuse_slowly(struct attempt *a, const char *reason)
 {
 	struct door *d = a->door;
-	double       delay = slow_failed(&d->slow, &a->peer, ev_now(d->house->loop));
+	double       delay = slow_failed(&d->slow, &a->peer, ev_now(d->boxd->loop));
 
 	say_refused(a, reason);
 	err_set(&a->why, E_UNAUTHORIZED, "Unauthorized");
 	ev_timer_set(&a->slow, delay, 0.);
-	ev_timer_start(d->house->loop, &a->slow);
+	ev_timer_start(d->boxd->loop, &a->slow);
 }
 
 /* ---- who it is ------------------------------------------------------------------------------------ */
@@ -173,13 +173,13 @@ refuse_slowly(struct attempt *a, const char *reason)
 static bool
 has_token(struct door *d, const struct identity *id, const char *token)
 {
-	return id->vouched || config_trusts_everybody(d->house->config) || token_matches(&d->token, token);
+	return id->vouched || config_trusts_everybody(d->boxd->config) || token_matches(&d->token, token);
 }
 
 static bool
 is_legacy(const struct door *d, const struct msg_http_auth *m)
 {
-	return d->house->config->legacy_clients && *m->instance == '\0' && *m->workspace == '\0';
+	return d->boxd->config->legacy_clients && *m->instance == '\0' && *m->workspace == '\0';
 }
 
 static void
@@ -188,7 +188,7 @@ welcome(struct attempt *a, const char *what)
 	struct msg_done done;
 
 	log_info("conn=%lu %s instance=%s", a->conn, what, log_escape(a->instance, strlen(a->instance)));
-	gateway_reply(a->door->house->gateway, MSG_DONE, a->conn, a->id, &done);
+	gateway_reply(a->door->boxd->gateway, MSG_DONE, a->conn, a->id, &done);
 	finish(a);
 }
 
@@ -199,7 +199,7 @@ admit_rpc(struct attempt *a, bool legacy)
 		refuse_slowly(a, "another instance is trusted");
 		return;
 	}
-	gateway_client_is_rpc(a->door->house->gateway, a->conn);
+	gateway_client_is_rpc(a->door->boxd->gateway, a->conn);
 	welcome(a, "rpc");
 }
 
@@ -214,7 +214,7 @@ context_of(const struct attempt *a)
 static void
 become_relay(struct attempt *a)
 {
-	struct identity *id = gateway_client(a->door->house->gateway, a->conn);
+	struct identity *id = gateway_client(a->door->boxd->gateway, a->conn);
 	struct err       e = { 0 };
 
 	if (id == NULL)
@@ -233,7 +233,7 @@ tell_missing(struct attempt *a, const struct err *why)
 
 	if (why->code != E_NOTFOUND && why->code != E_NOPROCESS)
 		err_prefix(&e, "session %s", a->right.asked);
-	else if (registry_find(a->door->house->registry, a->right.session) == NULL)
+	else if (registry_find(a->door->boxd->registry, a->right.session) == NULL)
 		err_set(&e, E_NOTFOUND, "session %s not found", a->right.asked);
 	else
 		err_set(&e, E_NOPROCESS, "session %s has no managed process with process_id=%s", a->right.asked,
@@ -265,7 +265,7 @@ on_process(void *arg, const struct msg *reply)
 static void
 find_process(struct attempt *a)
 {
-	struct house          *h = a->door->house;
+	struct boxd           *h = a->door->boxd;
 	struct msg_process_get ask_for;
 	struct err             e = { 0 };
 
@@ -301,7 +301,7 @@ find_session(struct attempt *a)
 static int
 check_grant(struct attempt *a, const struct msg *readiness, struct err *e)
 {
-	struct admission  *admission = a->door->house->admission;
+	struct admission  *admission = a->door->boxd->admission;
 	struct msg_context c = context_of(a);
 
 	if (readiness->failed) {
@@ -331,7 +331,7 @@ on_readiness(void *arg, const struct msg *reply)
 static void
 check_admission(struct attempt *a)
 {
-	struct house *h = a->door->house;
+	struct boxd *h = a->door->boxd;
 
 	if (!admission_enforced(h->admission)) {
 		find_session(a);
@@ -365,7 +365,7 @@ admit_relay(struct attempt *a)
 		refuse(a, "no workspace, or one of over 256 characters");
 	else if (a->generation == 0)
 		refuse(a, "no generation");
-	else if (!tenancy_is_current(d->house->tenancy, &c))
+	else if (!tenancy_is_current(d->boxd->tenancy, &c))
 		refuse(a, "not the workspace's present generation");
 	else
 		check_admission(a);
@@ -418,7 +418,7 @@ judge(struct attempt *a, const struct identity *id, const struct msg_http_auth *
 }
 
 int
-door_auth(struct house *h, const struct msg *m, struct err *e)
+door_auth(struct boxd *h, const struct msg *m, struct err *e)
 {
 	struct attempt *a = attempt_open(h->door, m, e);
 
@@ -447,7 +447,7 @@ count_state(struct session *s, void *arg)
 }
 
 int
-door_health(struct house *h, const struct msg *m, struct err *e)
+door_health(struct boxd *h, const struct msg *m, struct err *e)
 {
 	struct msg_box_health_result r = { .managed_processes = h->processes, .running = h->running };
 
@@ -465,14 +465,14 @@ on_ready(void *arg, const struct msg *reply)
 	if (!a->over && reply->failed)
 		fail(a, &reply->error);
 	else if (!a->over) {
-		gateway_reply(a->door->house->gateway, MSG_READINESS, a->conn, a->id, reply->body);
+		gateway_reply(a->door->boxd->gateway, MSG_READINESS, a->conn, a->id, reply->body);
 		finish(a);
 	}
 	release(a);
 }
 
 int
-door_ready(struct house *h, const struct msg *m, struct err *e)
+door_ready(struct boxd *h, const struct msg *m, struct err *e)
 {
 	struct attempt *a = attempt_open(h->door, m, e);
 

@@ -17,7 +17,7 @@ struct names {
 LIST_HEAD(attempts, attempt);
 
 struct door {
-	struct house   *house;
+	struct boxd    *boxd;
 	int             listener; /* owned; -1: there is no door */
 	char            address[ADDRESS_TEXT];
 	struct token    token;

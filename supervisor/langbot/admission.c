@@ -31,7 +31,7 @@ struct waiting {
 };
 
 struct admission {
-	struct house         *house;
+	struct boxd          *boxd;
 	struct book          *book;    /* owned */
 	struct journal       *journal; /* owned; the book's records, each before it counts */
 	struct msg_box_policy policy;
@@ -60,12 +60,12 @@ static void
 arm(struct admission *a)
 {
 	a->next_us = book_next_expiry(a->book);
-	ev_periodic_stop(a->house->loop, &a->expiry);
+	ev_periodic_stop(a->boxd->loop, &a->expiry);
 	if (a->next_us == UINT64_MAX)
 		return;
 	/* a millisecond later: then it has expired by any clock of ours */
 	ev_periodic_set(&a->expiry, (double)a->next_us / 1e6 + 1e-3, 0., NULL);
-	ev_periodic_start(a->house->loop, &a->expiry);
+	ev_periodic_start(a->boxd->loop, &a->expiry);
 }
 
 static void
@@ -78,7 +78,7 @@ reap(struct admission *a)
 	while (book_expire(a->book, now_us(), &whose)) {
 		log_info("admission workspace=%s generation=%lu: the grant has expired",
 		    log_escape(whose.workspace, strlen(whose.workspace)), whose.generation);
-		langbot_drop_sessions(a->house->langbot, &whose, NULL, gone, NULL);
+		langbot_drop_sessions(a->boxd->langbot, &whose, NULL, gone, NULL);
 	}
 	arm(a);
 }
@@ -139,7 +139,7 @@ write_down(struct admission *a, const struct msg_admission_record *r, struct err
 /* ---- open and close ---- */
 
 struct admission *
-admission_open(struct house *h, struct err *e)
+admission_open(struct boxd *h, struct err *e)
 {
 	struct admission *a = calloc(1, sizeof(*a));
 
@@ -147,7 +147,7 @@ admission_open(struct house *h, struct err *e)
 		err_set(e, E_SYS, "no memory");
 		return NULL;
 	}
-	a->house = h;
+	a->boxd = h;
 	a->next_us = UINT64_MAX;
 	msg_defaults(MSG_BOX_POLICY, &a->policy);
 	ev_periodic_init(&a->expiry, on_expiry, 0., 0., NULL);
@@ -175,7 +175,7 @@ admission_close(struct admission **ap)
 	*ap = NULL;
 	if (a == NULL)
 		return;
-	ev_periodic_stop(a->house->loop, &a->expiry);
+	ev_periodic_stop(a->boxd->loop, &a->expiry);
 	while (!LIST_EMPTY(&a->waiting))
 		waiting_free(LIST_FIRST(&a->waiting));
 	journal_close(&a->journal);
@@ -337,7 +337,7 @@ static void
 on_dropped(void *arg)
 {
 	struct waiting *w = arg;
-	struct gateway *g = w->admission->house->gateway;
+	struct gateway *g = w->admission->boxd->gateway;
 
 	if (w->failed.code != E_NONE)
 		gateway_fail(g, w->conn, w->id, &w->failed);
@@ -354,7 +354,7 @@ on_dropped(void *arg)
 static int
 welcome(struct admission *a, const char *instance, const char *what, struct err *e)
 {
-	const char *trusted = door_instance(a->house->door);
+	const char *trusted = door_instance(a->boxd->door);
 
 	if (*trusted != '\0' && strcmp(trusted, instance) != 0)
 		return err_set(e, E_DENIED, "Sandbox admission %s does not match the trusted instance", what);
@@ -370,7 +370,7 @@ judge(struct admission *a, const struct msg_box_grant *g, uint64_t now, struct m
 	if (*a->config_error != '\0')
 		return err_set(e, E_READINESS, "Invalid sandbox admission configuration: %.900s", a->config_error);
 	return book_judge(
-	    a->book, &a->policy, langbot_limits(a->house->langbot)->max_admission_records, g, now, record, changed, e);
+	    a->book, &a->policy, langbot_limits(a->boxd->langbot)->max_admission_records, g, now, record, changed, e);
 }
 
 /* Each before the next: the fence, because a placement it has left behind gets no grant; the journal; the book. */
@@ -382,7 +382,7 @@ install(struct admission *a, const struct msg_box_grant *g, enum grant_effect *e
 	bool                        changed = false;
 	uint64_t                    now = now_us();
 
-	if (judge(a, g, now, &record, &changed, e) == -1 || tenancy_observe(a->house->tenancy, &c, e) == -1 ||
+	if (judge(a, g, now, &record, &changed, e) == -1 || tenancy_observe(a->boxd->tenancy, &c, e) == -1 ||
 	    (changed && write_down(a, &record, e) == -1) || book_install(a->book, g, now, effect, e) == -1)
 		return -1;
 	arm(a);
@@ -411,9 +411,9 @@ drop_sessions(struct waiting *w, enum grant_effect effect)
 	if (effect == GRANT_KEPT)
 		on_dropped(w);
 	else if (effect == GRANT_RENEWED && tenancy_physical(&c, ADMISSION_SESSION, canonical, &ignored) == 0)
-		langbot_drop_sessions(w->admission->house->langbot, &c, canonical, on_dropped, w);
+		langbot_drop_sessions(w->admission->boxd->langbot, &c, canonical, on_dropped, w);
 	else
-		langbot_drop_sessions(w->admission->house->langbot, &c, NULL, on_dropped, w);
+		langbot_drop_sessions(w->admission->boxd->langbot, &c, NULL, on_dropped, w);
 }
 
 /* Only now: nobody may work in a directory that its volume does not bound yet. */
@@ -434,7 +434,7 @@ on_volume(void *arg, const struct msg *reply)
 }
 
 int
-admission_upsert(struct house *h, const struct msg *m, struct err *e)
+admission_upsert(struct boxd *h, const struct msg *m, struct err *e)
 {
 	struct admission           *a = h->admission;
 	const struct msg_box_grant *g = &((const struct msg_box_upsert_grant *)m->body)->grant;
@@ -458,7 +458,7 @@ admission_upsert(struct house *h, const struct msg *m, struct err *e)
 
 /* It holds at once.  One that cannot be written down is told to have failed, so that it is asked for again. */
 int
-admission_revoke(struct house *h, const struct msg *m, struct err *e)
+admission_revoke(struct boxd *h, const struct msg *m, struct err *e)
 {
 	struct admission                  *a = h->admission;
 	const struct msg_box_revoke_grant *v = m->body;

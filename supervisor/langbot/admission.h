@@ -5,10 +5,10 @@
 #ifndef SUPERVISOR_ADMISSION_H
 #define SUPERVISOR_ADMISSION_H
 
-#include "house.h"
+#include "boxd.h"
 #include "wire/msg.h"
 
-struct admission *admission_open(struct house *, struct err *);
+struct admission *admission_open(struct boxd *, struct err *);
 void              admission_close(struct admission **);
 
 /* The admission section of a box_init (has_admission: given; admission_error: malformed).  Cannot fail: it fails closed. */
@@ -38,7 +38,7 @@ int admission_normalise(
     struct admission *, const struct msg_context *, struct msg_box_spec *, const struct admitted *, struct err *);
 
 /* BOX_UPSERT_GRANT and BOX_REVOKE_GRANT: answered when sessions that must go are gone. */
-int admission_upsert(struct house *, const struct msg *, struct err *);
-int admission_revoke(struct house *, const struct msg *, struct err *);
+int admission_upsert(struct boxd *, const struct msg *, struct err *);
+int admission_revoke(struct boxd *, const struct msg *, struct err *);
 
 #endif

@@ -23,7 +23,7 @@ static void on_advance(void *arg, const struct msg_context *);
 static void on_box_cancel(struct action *);
 
 struct langbot *
-langbot_open(struct house *h, struct err *e)
+langbot_open(struct boxd *h, struct err *e)
 {
 	struct langbot *l = calloc(1, sizeof(*l));
 
@@ -31,7 +31,7 @@ langbot_open(struct house *h, struct err *e)
 		err_set(e, E_SYS, "no memory");
 		return NULL;
 	}
-	l->house = h;
+	l->boxd = h;
 	TAILQ_INIT(&l->actions);
 	msg_defaults(MSG_BOX_INIT, &l->init);
 	msg_defaults(MSG_STORE_READY, &l->paths);
@@ -62,8 +62,8 @@ langbot_close(struct langbot **lp)
 	}
 	sweeps_close(l);
 	journal_close(&l->journal);
-	kept_clear(&l->init_kept);
-	kept_clear(&l->paths_kept);
+	owned_msg_clear(&l->init_kept);
+	owned_msg_clear(&l->paths_kept);
 	free(l);
 }
 
@@ -78,9 +78,9 @@ is_empty(const struct msg_context *c)
 static int
 check_context(struct action *a, bool needed, struct err *e)
 {
-	const char *pinned = door_instance(a->langbot->house->door);
+	const char *pinned = door_instance(a->langbot->boxd->door);
 
-	if (is_empty(&a->context) && a->langbot->house->config->legacy_clients) {
+	if (is_empty(&a->context) && a->langbot->boxd->config->legacy_clients) {
 		door_legacy_context(&a->context);
 		return 0;
 	}
@@ -146,7 +146,7 @@ pass_fence(struct action *a)
 {
 	struct err e;
 
-	if (tenancy_observe(a->langbot->house->tenancy, &a->context, &e) == -1)
+	if (tenancy_observe(a->langbot->boxd->tenancy, &a->context, &e) == -1)
 		action_fail(a, &e);
 	else
 		action_retire_others(a, run);
@@ -158,7 +158,7 @@ on_readiness(struct action *a, const struct msg *reply)
 	struct err e = reply->error;
 
 	if (reply->failed || readiness_refusal(reply->body, &e) == -1 ||
-	    admission_check(a->langbot->house->admission, &a->context, &e) == -1)
+	    admission_check(a->langbot->boxd->admission, &a->context, &e) == -1)
 		action_fail(a, &e);
 	else
 		pass_fence(a);
@@ -167,7 +167,7 @@ on_readiness(struct action *a, const struct msg *reply)
 static void
 begin(struct action *a)
 {
-	struct house *h = a->langbot->house;
+	struct boxd *h = a->langbot->boxd;
 
 	if (on[a->type].kind == HOST) {
 		run(a, NULL);
@@ -200,7 +200,7 @@ check_share(const struct action *a, struct err *e)
 	TAILQ_FOREACH (other, &a->langbot->actions, next)
 		have += other != a && other->conn == a->conn && is_shared(other) &&
 			context_same_workspace(&other->context, &a->context);
-	return share_check(a->langbot->house->config, have, LIM_CONN_INFLIGHT, E_BUSY,
+	return share_check(a->langbot->boxd->config, have, LIM_CONN_INFLIGHT, E_BUSY,
 	    "Workspace is busy: too many concurrent actions", e);
 }
 
@@ -215,13 +215,13 @@ check_commands(const struct action *a, struct err *e)
 
 /* Grants are admission's own, but for whose they are. */
 static int
-deliver_grant(struct house *h, const struct msg *m, struct err *e)
+deliver_grant(struct boxd *h, const struct msg *m, struct err *e)
 {
 	return m->type == MSG_BOX_UPSERT_GRANT ? admission_upsert(h, m, e) : admission_revoke(h, m, e);
 }
 
 int
-langbot_deliver(struct house *h, const struct msg *m, struct err *e)
+langbot_deliver(struct boxd *h, const struct msg *m, struct err *e)
 {
 	bool           is_grant = m->type == MSG_BOX_UPSERT_GRANT || m->type == MSG_BOX_REVOKE_GRANT;
 	struct action *a = NULL;
@@ -323,7 +323,7 @@ langbot_backend(const struct langbot *l)
 		return asked;
 	if (*asked != '\0' && strcmp(asked, "local") != 0 && strcmp(asked, "native") != 0)
 		return "";
-	return admission_enforced(l->house->admission) ? "nsjail" : "native";
+	return admission_enforced(l->boxd->admission) ? "nsjail" : "native";
 }
 
 const struct msg_box_limits *

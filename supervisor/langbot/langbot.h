@@ -6,14 +6,14 @@
 #define SUPERVISOR_LANGBOT_H
 
 #include "core/ask.h"
-#include "house.h"
+#include "boxd.h"
 #include "wire/msg.h"
 
-struct langbot *langbot_open(struct house *, struct err *);
+struct langbot *langbot_open(struct boxd *, struct err *);
 void            langbot_close(struct langbot **);
 
 /* BOX_* and SKILL_*: all that have a context in front. */
-int langbot_deliver(struct house *, const struct msg *, struct err *);
+int langbot_deliver(struct boxd *, const struct msg *, struct err *);
 
 /* A connection is gone (0: all of them): its actions are cancelled. */
 void langbot_conn_gone(struct langbot *, uint64_t conn);

@@ -30,7 +30,7 @@ action_open(struct langbot *l, const struct msg *m, struct err *e)
 		err_set(e, E_SYS, "no memory for a request");
 	} else {
 		memcpy(body, m->body, size);
-		r = kept_set(&a->kept, m->type, body, e);
+		r = owned_msg_copy(&a->kept, m->type, body, e);
 	}
 	free(body);
 	if (r == -1) {
@@ -63,9 +63,9 @@ call_drop(struct langbot *l, struct call *c)
 	if (c->id == 0)
 		return;
 	if (c->of_store)
-		store_drop(l->house->store, c->id);
+		store_drop(l->boxd->store, c->id);
 	else
-		ask_drop(l->house, c->id);
+		ask_drop(l->boxd, c->id);
 	call_free(c);
 }
 
@@ -77,10 +77,10 @@ action_free(struct action *a)
 	if (a->call != NULL)
 		call_drop(a->langbot, a->call);
 	if (a->making != NULL)
-		making_free(a->making);
+		session_request_free(a->making);
 	processes_free(a->processes);
 	storage_free(a->storage);
-	kept_clear(&a->kept);
+	owned_msg_clear(&a->kept);
 	free(a);
 }
 
@@ -89,7 +89,7 @@ action_free(struct action *a)
 void
 action_reply(struct action *a, enum msg_type t, const void *body)
 {
-	gateway_reply(a->langbot->house->gateway, t, a->conn, a->id, body);
+	gateway_reply(a->langbot->boxd->gateway, t, a->conn, a->id, body);
 	action_free(a);
 }
 
@@ -124,7 +124,7 @@ action_fail(struct action *a, const struct err *why)
 	use_logical(a, &e);
 	if (e.code == E_ARTIFACT)
 		err_prefix(&e, "Immutable artifact preparation failed");
-	gateway_fail(a->langbot->house->gateway, a->conn, a->id, &e);
+	gateway_fail(a->langbot->boxd->gateway, a->conn, a->id, &e);
 	action_free(a);
 }
 
@@ -193,7 +193,7 @@ action_ask(struct action *a, enum msg_type t, const void *body, step_fn *fn)
 	struct call *c = action_wait(a, fn);
 	struct err   e = { 0 };
 
-	call_asked(c, ask(a->langbot->house, t, body, call_answer, c, &e), &e);
+	call_asked(c, ask(a->langbot->boxd, t, body, call_answer, c, &e), &e);
 }
 
 void
@@ -203,7 +203,7 @@ action_ask_store(struct action *a, enum msg_type t, const void *body, step_fn *f
 	struct err   e = { 0 };
 
 	c->of_store = true;
-	call_asked(c, store_ask(a->langbot->house->store, t, body, call_answer, c, &e), &e);
+	call_asked(c, store_ask(a->langbot->boxd->store, t, body, call_answer, c, &e), &e);
 }
 
 /* ---- whose it is ------------------------------------------------------------------------------ */
@@ -227,7 +227,7 @@ action_logical(const struct action *a)
 int
 action_name(struct action *a, const char *logical, struct err *e)
 {
-	if (admission_enforced(a->langbot->house->admission) && strcmp(logical, "global") != 0)
+	if (admission_enforced(a->langbot->boxd->admission) && strcmp(logical, "global") != 0)
 		return err_set(e, E_ADMISSION, "Managed sandbox session_id is runtime-owned");
 	return tenancy_physical(&a->context, logical, a->name, e);
 }
@@ -235,7 +235,7 @@ action_name(struct action *a, const char *logical, struct err *e)
 struct session *
 action_session(const struct action *a, struct err *e)
 {
-	struct session *s = registry_find(a->langbot->house->registry, a->name);
+	struct session *s = registry_find(a->langbot->boxd->registry, a->name);
 
 	if (s == NULL) {
 		err_set(e, E_NOTFOUND, "session %s not found", action_logical(a));

@@ -58,7 +58,7 @@ end_session_first(struct action *a, struct msg_box_result *r, step_fn *then)
 	struct err e;
 
 	a->making->result = *r;
-	if (kept_set(&a->making->result_kept, MSG_BOX_RESULT, &a->making->result, &e) == -1)
+	if (owned_msg_copy(&a->making->result_kept, MSG_BOX_RESULT, &a->making->result, &e) == -1)
 		action_fail(a, &e);
 	else
 		action_end_session(a, then);
@@ -70,7 +70,7 @@ exec_failed(struct action *a, const struct err *why)
 	struct err e = *why, gone;
 
 	if (why->code == E_UNSTARTED && !a->making->again && a->conn != 0) {
-		making_again(a); /* nothing ran */
+		session_request_again(a); /* nothing ran */
 		return;
 	}
 	if (why->code == E_STATE && action_session(a, &gone) == NULL)
@@ -118,7 +118,7 @@ on_standing(struct action *a, const struct msg *reply)
 	x.env = b->env;
 	x.workdir = b->workdir;
 	x.timeout_ms = b->timeout_sec * 1000;
-	x.keep_bytes = a->langbot->house->config->langbot_output_bytes;
+	x.keep_bytes = a->langbot->boxd->config->langbot_output_bytes;
 	x.extra_mounts.n = a->making->native.extra_mounts.n;
 	x.extra_mounts.v = a->making->native.extra_mounts.v;
 	x.only_mounts = true;
@@ -128,7 +128,7 @@ on_standing(struct action *a, const struct msg *reply)
 bool
 exec_is_started(const struct action *a)
 {
-	const struct session *s = registry_find(a->langbot->house->registry, a->name);
+	const struct session *s = registry_find(a->langbot->boxd->registry, a->name);
 
 	if (a->type != MSG_BOX_EXEC || a->making == NULL)
 		return false;
@@ -150,6 +150,6 @@ on_box_exec(struct action *a)
 		err_set(&e, E_INVALID, "cmd must not be empty");
 		action_fail(a, &e);
 	} else {
-		making_start(a, spec, on_standing);
+		session_request_start(a, spec, on_standing);
 	}
 }

@@ -1,5 +1,5 @@
 /*
- * What the files langbot_*.c share.  An action is one request of LangBot's on its way through the house: it asks
+ * What the files langbot_*.c share.  An action is one request of LangBot's on its way through boxd: it asks
  * sessions and the store one question after the other, and ends in one reply.  It may be cancelled at any time;
  * then the answer to its question, should it still come, finds nobody.
  */
@@ -12,7 +12,7 @@
 #include "langbot/admission.h"
 #include "langbot/langbot.h"
 #include "langbot/tenancy.h"
-#include "wire/kept.h"
+#include "wire/owned_msg.h"
 
 struct action;
 struct journal;
@@ -32,7 +32,7 @@ struct call {
 };
 
 /* What a create or an exec gathers on its way to a session. */
-struct making {
+struct session_request {
 	struct msg_box_spec spec;       /* borrows from the request */
 	struct msg_spec     native;     /* the same, in boxd's words */
 	char               *workspace;  /* owned; of an admitted one, as are the next five */
@@ -40,29 +40,29 @@ struct making {
 	char               *skill_path; /* owned */
 	struct msg_mount   *mounts; /* owned; what spec has instead of those asked for; its strings are the others' */
 	struct msg_store_sources_found sources; /* of them; borrows from the next */
-	struct kept                    sources_kept;
+	struct owned_msg               sources_kept;
 	step_fn                       *then;      /* when the session stands: the answer to CREATE */
 	bool                           host_made; /* the store has seen to host_path */
 	bool                           again;     /* the sandbox was dead, this is the second try */
 	struct msg_box_result          result;    /* kept while a session goes; borrows from the next */
-	struct kept                    result_kept;
+	struct owned_msg               result_kept;
 };
 
 struct action {
 	TAILQ_ENTRY(action) next;
-	struct langbot    *langbot;
-	enum msg_type      type;
-	uint64_t           conn, id; /* conn 0: nobody waits any more */
-	const void        *body;     /* of its request; borrows from the next */
-	struct kept        kept;
-	size_t             long_bytes;         /* of an exec: of its command, when that is over LIM_ARG */
-	struct msg_context context;            /* borrows from the body */
-	char               name[LIM_NAME + 1]; /* of the session it is about; empty: none yet */
-	struct call       *call;               /* what it waits for, or NULL */
-	struct making     *making;             /* owned; create and exec */
-	struct processes  *processes;          /* owned; of a get */
-	struct storage    *storage;            /* owned; of a storage analysis */
-	uint64_t           process_limit;      /* of a process start: its workspace has its share of this; 0: not yet */
+	struct langbot         *langbot;
+	enum msg_type           type;
+	uint64_t                conn, id; /* conn 0: nobody waits any more */
+	const void             *body;     /* of its request; borrows from the next */
+	struct owned_msg        kept;
+	size_t                  long_bytes;         /* of an exec: of its command, when that is over LIM_ARG */
+	struct msg_context      context;            /* borrows from the body */
+	char                    name[LIM_NAME + 1]; /* of the session it is about; empty: none yet */
+	struct call            *call;               /* what it waits for, or NULL */
+	struct session_request *making;             /* owned; create and exec */
+	struct processes       *processes;          /* owned; of a get */
+	struct storage         *storage;            /* owned; of a storage analysis */
+	uint64_t                process_limit; /* of a process start: its workspace has its share of this; 0: not yet */
 };
 
 TAILQ_HEAD(actions, action);
@@ -71,7 +71,7 @@ struct storage;
 struct sweep;
 
 struct langbot {
-	struct house  *house;
+	struct boxd   *boxd;
 	struct actions actions;            /* owned */
 	LIST_HEAD(, call) calls;           /* owned; all that is unanswered, of cancelled ones too */
 	LIST_HEAD(, sweep) sweeps;         /* owned */
@@ -79,10 +79,10 @@ struct langbot {
 	unsigned               shutting_down;
 	struct journal        *journal; /* owned */
 	struct msg_box_init    init;    /* all that LangBot has configured; borrows from the next */
-	struct kept            init_kept;
+	struct owned_msg       init_kept;
 	bool                   configuring; /* a box_init is with the store */
 	struct msg_store_ready paths;       /* borrows from the next */
-	struct kept            paths_kept;
+	struct owned_msg       paths_kept;
 };
 
 /* ---- langbot_action.c ---- */
@@ -131,10 +131,10 @@ void on_box_shutdown(struct action *);
 /* ---- langbot_make.c, langbot_exec.c ---- */
 
 /* Make or reuse the session of this spec. */
-void making_start(struct action *, const struct msg_box_spec *, step_fn *then);
-void making_free(struct making *);
+void session_request_start(struct action *, const struct msg_box_spec *, step_fn *then);
+void session_request_free(struct session_request *);
 /* Once more from the beginning. */
-void making_again(struct action *);
+void session_request_again(struct action *);
 
 void on_box_create(struct action *);
 void on_box_exec(struct action *);

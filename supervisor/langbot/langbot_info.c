@@ -1,4 +1,4 @@
-/* What LangBot is told of its sessions and of the house. */
+/* What LangBot is told of its sessions and of boxd. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +53,7 @@ count(struct langbot *l, const struct msg_context *c)
 {
 	struct count all = { .context = c };
 
-	registry_each(l->house->registry, count_one, &all);
+	registry_each(l->boxd->registry, count_one, &all);
 	return all;
 }
 
@@ -89,7 +89,7 @@ langbot_owned_sessions(struct langbot *l, const struct msg_context *c)
 {
 	struct count owned = { .context = c };
 
-	registry_each(l->house->registry, count_owned, &owned);
+	registry_each(l->boxd->registry, count_owned, &owned);
 	return owned.sessions;
 }
 
@@ -128,7 +128,7 @@ on_box_list(struct action *a)
 		err_set(&e, E_SYS, "no memory for the list");
 		action_fail(a, &e);
 	} else {
-		registry_each(a->langbot->house->registry, list_one, &l);
+		registry_each(a->langbot->boxd->registry, list_one, &l);
 		action_reply(a, MSG_BOX_SESSIONS, &l.all);
 	}
 	free(l.all.sessions.v);
@@ -151,20 +151,20 @@ on_box_delete(struct action *a)
 	struct err                   e;
 
 	if (action_name(a, d->session_id, &e) == -1 ||
-	    (registry_find(a->langbot->house->registry, a->name) == NULL && action_session(a, &e) == NULL))
+	    (registry_find(a->langbot->boxd->registry, a->name) == NULL && action_session(a, &e) == NULL))
 		action_fail(a, &e);
 	else
 		action_end_session(a, on_gone); /* one that is closing already is waited for */
 }
 
-/* ---- the house -------------------------------------------------------------------------------------------- */
+/* ---- boxd -------------------------------------------------------------------------------------------- */
 
 static void
 ask_readiness(struct action *a, step_fn *fn)
 {
 	struct call *c = action_wait(a, fn);
 
-	readiness_ask(a->langbot->house, call_answer, c);
+	readiness_ask(a->langbot->boxd, call_answer, c);
 	call_passed(c);
 }
 
@@ -184,7 +184,7 @@ least(uint64_t a, uint64_t b)
 static struct msg_box_capacity
 capacity(const struct action *a)
 {
-	struct house           *h = a->langbot->house;
+	struct boxd            *h = a->langbot->boxd;
 	const uint64_t          ours = langbot_limits(a->langbot)->max_sessions, all = h->config->max_sessions;
 	struct msg_box_capacity c = { .limit = share_of(h->config, least(ours, all)) };
 
@@ -202,7 +202,7 @@ on_status_readiness(struct action *a, const struct msg *reply)
 	struct msg_box_status_result r = {
 		.active_sessions = mine.sessions,
 		.managed_processes = mine.processes,
-		.session_ttl_sec = a->langbot->house->config->idle_ttl_sec,
+		.session_ttl_sec = a->langbot->boxd->config->idle_ttl_sec,
 		.limits = *langbot_limits(a->langbot),
 		.capacity = capacity(a),
 	};

@@ -86,11 +86,11 @@ remember(struct langbot *l)
 
 /* Takes the place of what was kept there; *fresh is empty then. */
 static void
-replace(struct kept *old, struct kept *fresh)
+replace(struct owned_msg *old, struct owned_msg *fresh)
 {
-	kept_clear(old);
+	owned_msg_clear(old);
 	*old = *fresh;
-	*fresh = (struct kept){ 0 };
+	*fresh = (struct owned_msg){ 0 };
 }
 
 static int
@@ -98,11 +98,11 @@ use_paths(struct langbot *l, const struct msg_store_ready *ready, struct err *e)
 {
 	struct msg_store_ready paths = *ready;
 
-	if (kept_set(&l->paths_kept, MSG_STORE_READY, &paths, e) == -1)
+	if (owned_msg_copy(&l->paths_kept, MSG_STORE_READY, &paths, e) == -1)
 		return -1;
 	l->paths = paths;
-	tenantroots_learn(l->house->tenantroots, paths.default_workspace);
-	tenantroots_learn(l->house->tenantroots, paths.skills_root);
+	tenantroots_learn(l->boxd->tenantroots, paths.default_workspace);
+	tenantroots_learn(l->boxd->tenantroots, paths.skills_root);
 	return 0;
 }
 
@@ -111,28 +111,28 @@ tell_gateway(struct langbot *l)
 {
 	struct msg_http_limits limits = { .max_rpc_file_bytes = l->init.limits.max_rpc_file_bytes };
 
-	gateway_tell(l->house->gateway, MSG_HTTP_LIMITS, &limits);
+	gateway_tell(l->boxd->gateway, MSG_HTTP_LIMITS, &limits);
 }
 
 static int
 apply(struct langbot *l, const struct msg_box_init *news, const struct msg_store_ready *ready, struct err *e)
 {
 	struct msg_box_init init = merged(&l->init, news);
-	struct kept         fresh = { 0 };
+	struct owned_msg    fresh = { 0 };
 	uint64_t            file_bytes = l->init.limits.max_rpc_file_bytes;
 
-	if (kept_set(&fresh, MSG_BOX_INIT, &init, e) == -1 || use_paths(l, ready, e) == -1) {
-		kept_clear(&fresh);
+	if (owned_msg_copy(&fresh, MSG_BOX_INIT, &init, e) == -1 || use_paths(l, ready, e) == -1) {
+		owned_msg_clear(&fresh);
 		return -1;
 	}
 	replace(&l->init_kept, &fresh);
 	l->init = init;
-	tenancy_set_room(l->house->tenancy, init.limits.max_admission_records);
+	tenancy_set_room(l->boxd->tenancy, init.limits.max_admission_records);
 	if (init.limits.max_rpc_file_bytes != file_bytes)
 		tell_gateway(l);
 	if (news->has_admission || *news->admission_error != '\0')
-		admission_configure(l->house->admission, news);
-	readiness_forget(l->house);
+		admission_configure(l->boxd->admission, news);
+	readiness_forget(l->boxd);
 	remember(l);
 	log_info("box_init backend=%s workspace=%s skills=%s", *init.backend != '\0' ? init.backend : "local",
 	    l->paths.default_workspace, l->paths.skills_root);
@@ -180,7 +180,7 @@ configure_next(struct langbot *l)
 		return;
 	struct msg_box_init init = merged(&l->init, a->body);
 	l->configuring = true;
-	if (store_configure(l->house->store, &init.local, on_store, l, &e) == 0)
+	if (store_configure(l->boxd->store, &init.local, on_store, l, &e) == 0)
 		return;
 	l->configuring = false;
 	action_fail(a, &e);
@@ -192,7 +192,7 @@ static int
 check_backend(const struct action *a, struct err *e)
 {
 	const struct msg_box_init *init = a->body;
-	const struct house        *h = a->langbot->house;
+	const struct boxd         *h = a->langbot->boxd;
 	const struct identity     *by = gateway_client(h->gateway, a->conn);
 
 	if (!init->has_backend || strcmp(init->backend, "host") != 0)
@@ -224,7 +224,7 @@ on_record(void *arg, const struct msg *m, struct err *e)
 
 	if (m->type != MSG_LANGBOT_STATE)
 		return err_set(e, E_PROTO, "%s does not belong there", msg_name(m->type));
-	if (kept_set(&l->init_kept, MSG_BOX_INIT, &init, e) == -1)
+	if (owned_msg_copy(&l->init_kept, MSG_BOX_INIT, &init, e) == -1)
 		return -1;
 	l->init = init;
 	return 0;
@@ -249,14 +249,14 @@ on_restored(void *arg, const struct msg *reply)
 int
 langbot_restore(struct langbot *l, struct err *e)
 {
-	l->journal = journal_open(l->house->dirs->state, "langbot", on_record, l, e);
+	l->journal = journal_open(l->boxd->dirs->state, "langbot", on_record, l, e);
 	if (l->journal == NULL)
 		return -1;
-	tenancy_set_room(l->house->tenancy, l->init.limits.max_admission_records);
+	tenancy_set_room(l->boxd->tenancy, l->init.limits.max_admission_records);
 	if (!l->init.has_local)
 		return 0;
 	l->configuring = true;
-	if (store_configure(l->house->store, &l->init.local, on_restored, l, e) == -1) {
+	if (store_configure(l->boxd->store, &l->init.local, on_restored, l, e) == -1) {
 		l->configuring = false;
 		log_warn("LangBot's directories are not as they were until its next box_init: %s", e->text);
 	}

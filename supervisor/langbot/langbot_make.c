@@ -27,14 +27,14 @@ fail(struct action *a, enum err_code code, const char *text)
 }
 
 void
-making_free(struct making *m)
+session_request_free(struct session_request *m)
 {
 	free(m->workspace);
 	free(m->skill_root);
 	free(m->skill_path);
 	free(m->mounts);
-	kept_clear(&m->sources_kept);
-	kept_clear(&m->result_kept);
+	owned_msg_clear(&m->sources_kept);
+	owned_msg_clear(&m->result_kept);
 	free(m);
 }
 
@@ -115,7 +115,7 @@ create(struct action *a)
 static int
 check_room(const struct action *a, struct err *e)
 {
-	struct house  *h = a->langbot->house;
+	struct boxd   *h = a->langbot->boxd;
 	const uint64_t ours = langbot_limits(a->langbot)->max_sessions;
 	const uint64_t all = h->config->max_sessions;
 
@@ -135,7 +135,7 @@ on_host_made(struct action *a, const struct msg *reply)
 		return;
 	}
 	a->making->host_made = true;
-	find_or_make(a); /* the house may look different by now */
+	find_or_make(a); /* boxd may look different by now */
 }
 
 static void
@@ -166,9 +166,9 @@ check_grant(struct action *a, bool is_new, struct err *e)
 {
 	struct langbot *l = a->langbot;
 
-	if (!admission_enforced(l->house->admission))
+	if (!admission_enforced(l->boxd->admission))
 		return 0;
-	return admission_check_session(l->house->admission, &a->context, langbot_sessions(l, &a->context), is_new, e);
+	return admission_check_session(l->boxd->admission, &a->context, langbot_sessions(l, &a->context), is_new, e);
 }
 
 static int
@@ -186,12 +186,12 @@ check_existing(const struct action *a, const struct session *s, struct err *e)
 static void
 find_or_make(struct action *a)
 {
-	struct session *s = registry_find(a->langbot->house->registry, a->name);
+	struct session *s = registry_find(a->langbot->boxd->registry, a->name);
 	struct err      e;
 
 	if (a->langbot->shutting_down > 0) {
 		fail(a, E_SHUTDOWN, "Box runtime is shutting down");
-	} else if (s != NULL && session_is_closing(s) && !session_is_made_anew(s)) {
+	} else if (s != NULL && session_is_closing(s) && !session_is_recreated(s)) {
 		action_end_session(a, on_old_one_gone);
 	} else if (check_grant(a, s == NULL, &e) == -1 || (s != NULL && check_existing(a, s, &e) == -1)) {
 		action_fail(a, &e);
@@ -207,9 +207,9 @@ find_or_make(struct action *a)
 static void
 use_spec(struct action *a)
 {
-	struct making  *m = a->making;
-	struct langbot *l = a->langbot;
-	struct err      e = { 0 };
+	struct session_request *m = a->making;
+	struct langbot         *l = a->langbot;
+	struct err              e = { 0 };
 
 	if (m->spec.extra_mounts.n > LIM_MOUNTS) {
 		fail(a, E_INVALID, "extra_mounts: there are more than the 256 that a session may have");
@@ -218,7 +218,7 @@ use_spec(struct action *a)
 	_Static_assert(LIM_MOUNTS == 256, "the text says so");
 	spec_from_box(&m->native, &m->spec);
 	if (tenancy_physical(&a->context, m->spec.session_id, a->name, &e) == -1 ||
-	    policy_fill_spec(&m->native, l->house->config, &e) == -1 || spec_check_roots(l, &m->native, &e) == -1)
+	    policy_fill_spec(&m->native, l->boxd->config, &e) == -1 || spec_check_roots(l, &m->native, &e) == -1)
 		action_fail(a, &e);
 	else
 		find_or_make(a);
@@ -227,12 +227,12 @@ use_spec(struct action *a)
 static void
 normalise(struct action *a)
 {
-	struct making  *m = a->making;
-	struct admitted found = {
-		.host_path = m->workspace,
-		.skill_root = m->skill_root != NULL ? m->skill_root : "",
-		.sources = m->sources.sources.v,
-		.roots = &langbot_paths(a->langbot)->allowed_mount_roots,
+	struct session_request *m = a->making;
+	struct admitted         found = {
+			.host_path = m->workspace,
+			.skill_root = m->skill_root != NULL ? m->skill_root : "",
+			.sources = m->sources.sources.v,
+			.roots = &langbot_paths(a->langbot)->allowed_mount_roots,
 	};
 	struct err e;
 
@@ -240,7 +240,7 @@ normalise(struct action *a)
 	found.skill_path = m->skill_path = *m->spec.skill_name != '\0' ? malloc(LIM_PATH + 1) : NULL;
 	if (m->mounts == NULL || (*m->spec.skill_name != '\0' && m->skill_path == NULL))
 		fail(a, E_SYS, "no memory for mounts");
-	else if (admission_normalise(a->langbot->house->admission, &a->context, &m->spec, &found, &e) == -1)
+	else if (admission_normalise(a->langbot->boxd->admission, &a->context, &m->spec, &found, &e) == -1)
 		action_fail(a, &e);
 	else
 		use_spec(a);
@@ -280,15 +280,15 @@ find_skill(struct action *a)
 static void
 on_sources(struct action *a, const struct msg *reply)
 {
-	struct making *m = a->making;
-	struct err     e = reply->error;
+	struct session_request *m = a->making;
+	struct err              e = reply->error;
 
 	if (!reply->failed) {
 		m->sources = *(const struct msg_store_sources_found *)reply->body;
 		if (m->sources.sources.n != m->spec.extra_mounts.n)
 			err_set(&e, E_CRASH, "box-store found %zu of %zu mounts", m->sources.sources.n,
 			    m->spec.extra_mounts.n);
-		else if (kept_set(&m->sources_kept, MSG_STORE_SOURCES_FOUND, &m->sources, &e) == 0) {
+		else if (owned_msg_copy(&m->sources_kept, MSG_STORE_SOURCES_FOUND, &m->sources, &e) == 0) {
 			find_skill(a);
 			return;
 		}
@@ -340,7 +340,7 @@ admit(struct action *a)
 }
 
 void
-making_start(struct action *a, const struct msg_box_spec *spec, step_fn *then)
+session_request_start(struct action *a, const struct msg_box_spec *spec, step_fn *then)
 {
 	struct langbot *l = a->langbot;
 
@@ -357,14 +357,14 @@ making_start(struct action *a, const struct msg_box_spec *spec, step_fn *then)
 		fail(a, E_BACKEND,
 		    "LangBot Box backend unavailable. Install and start Docker or nsjail, configure E2B, or explicitly "
 		    "select the unsafe host backend.");
-	else if (admission_enforced(l->house->admission))
+	else if (admission_enforced(l->boxd->admission))
 		admit(a);
 	else
 		use_spec(a);
 }
 
 void
-making_again(struct action *a)
+session_request_again(struct action *a)
 {
 	a->making->again = true;
 	use_spec(a);
@@ -391,5 +391,5 @@ on_standing(struct action *a, const struct msg *reply)
 void
 on_box_create(struct action *a)
 {
-	making_start(a, &((const struct msg_box_create *)a->body)->spec, on_standing);
+	session_request_start(a, &((const struct msg_box_create *)a->body)->spec, on_standing);
 }

@@ -39,7 +39,7 @@ process_failed(struct action *a, const char *process, const struct err *why)
 			err_set(&e, E_NOPROCESS, "session %s has no managed process with process_id=%s",
 			    action_logical(a), *process != '\0' ? process : "default");
 	} else if (why->code == E_CAPACITY && a->process_limit != 0) {
-		share_check(a->langbot->house->config, a->process_limit, a->process_limit, E_CAPACITY,
+		share_check(a->langbot->boxd->config, a->process_limit, a->process_limit, E_CAPACITY,
 		    "Box managed process capacity reached", &e);
 	} else if (why->code == E_CAPACITY && strncmp(why->text, "managed process", 15) == 0) {
 		err_set(&e, E_CAPACITY, "Box %s", why->text);
@@ -91,11 +91,11 @@ count_running(const struct action *a, bool all)
 	return n;
 }
 
-/* A full share is told like a full house: what takes the place of another may still start. */
+/* A full share is told like a full boxd: what takes the place of another may still start. */
 static uint64_t
 full_share(struct action *a, uint64_t most)
 {
-	const struct config *c = a->langbot->house->config;
+	const struct config *c = a->langbot->boxd->config;
 	uint64_t             limit = most < c->max_processes ? most : c->max_processes;
 	struct err           ignored;
 
@@ -112,8 +112,8 @@ check_capacity(struct action *a, uint64_t *capacity, struct err *e)
 	struct langbot *l = a->langbot;
 	uint64_t        most = langbot_limits(l)->max_managed_processes;
 
-	if (admission_enforced(l->house->admission) &&
-	    admission_check_process(l->house->admission, &a->context, langbot_processes(l, &a->context), e) == -1)
+	if (admission_enforced(l->boxd->admission) &&
+	    admission_check_process(l->boxd->admission, &a->context, langbot_processes(l, &a->context), e) == -1)
 		return -1;
 	*capacity = count_running(a, true) >= most ? most : full_share(a, most);
 	if (most == 0)
@@ -128,8 +128,8 @@ check_capacity(struct action *a, uint64_t *capacity, struct err *e)
 static uint64_t
 line_kept(const struct action *a, const char *process)
 {
-	const struct house *h = a->langbot->house;
-	uint64_t            line = h->config->relay_line_bytes, others = h->processes + h->starting;
+	const struct boxd *h = a->langbot->boxd;
+	uint64_t           line = h->config->relay_line_bytes, others = h->processes + h->starting;
 
 	if ((others + 1) * (line + LIM_RING_SPARE) <= LIM_RINGS)
 		return line;
@@ -216,11 +216,11 @@ on_box_process_stop(struct action *a)
 /* A list does not tell the end of their standard errors, so each is looked at. */
 struct processes {
 	struct msg_processes list; /* borrows from the next */
-	struct kept          list_kept;
+	struct owned_msg     list_kept;
 	size_t               seen;
 	struct {
 		struct msg_process_info info; /* borrows from the next */
-		struct kept             kept;
+		struct owned_msg        kept;
 	} v[]; /* those seen */
 };
 
@@ -230,8 +230,8 @@ processes_free(struct processes *p)
 	if (p == NULL)
 		return;
 	for (size_t i = 0; i < p->seen; i++)
-		kept_clear(&p->v[i].kept);
-	kept_clear(&p->list_kept);
+		owned_msg_clear(&p->v[i].kept);
+	owned_msg_clear(&p->list_kept);
 	free(p);
 }
 
@@ -246,7 +246,7 @@ on_one_looked_at(struct action *a, const struct msg *reply)
 
 	/* one that was forgotten meanwhile is as the list told it */
 	p->v[i].info = reply->failed ? p->list.processes.v[i] : *(const struct msg_process_info *)reply->body;
-	if (kept_set(&p->v[i].kept, MSG_PROCESS_INFO, &p->v[i].info, &e) == -1) {
+	if (owned_msg_copy(&p->v[i].kept, MSG_PROCESS_INFO, &p->v[i].info, &e) == -1) {
 		action_fail(a, &e);
 		return;
 	}
@@ -304,7 +304,7 @@ on_listed(struct action *a, const struct msg *reply)
 		return;
 	}
 	a->processes->list = *list;
-	if (kept_set(&a->processes->list_kept, MSG_PROCESSES, &a->processes->list, &e) == -1)
+	if (owned_msg_copy(&a->processes->list_kept, MSG_PROCESSES, &a->processes->list, &e) == -1)
 		action_fail(a, &e);
 	else
 		look_at_next(a);

@@ -100,7 +100,7 @@ roots_in_force(const struct langbot *l)
 
 	if (!l->init.has_local)
 		return false;
-	if (*l->house->config->langbot_dir != '\0')
+	if (*l->boxd->config->langbot_dir != '\0')
 		return true;
 	if (*local->host_root != '\0' && *local->host_root != '/')
 		return false;
@@ -141,7 +141,7 @@ own_directory(const struct langbot *l, const char *path)
 	for (size_t i = 0; i < roots->n + sizeof(own) / sizeof(*own); i++) {
 		const char *dir = i < roots->n ? roots->v[i] : own[i - roots->n];
 
-		if (is_below(path, dir) && mountrules_opens(l->house->mountrules, dir) &&
+		if (is_below(path, dir) && mountrules_opens(l->boxd->mountrules, dir) &&
 		    (found == NULL || strlen(dir) < strlen(found)))
 			found = dir;
 	}
@@ -152,8 +152,8 @@ own_directory(const struct langbot *l, const char *path)
 static void
 say_opening(const struct langbot *l, const char *path, char *out, size_t size)
 {
-	const struct mountrules *rules = l->house->mountrules;
-	const char              *allow = l->house->config->mounts_allow, *dir = own_directory(l, path);
+	const struct mountrules *rules = l->boxd->mountrules;
+	const char              *allow = l->boxd->config->mounts_allow, *dir = own_directory(l, path);
 	const char              *tenants = strstr(path, "/tenants/");
 	char                     above[LIM_PATH + 1];
 
@@ -185,7 +185,7 @@ check_root(const struct langbot *l, const char *field, const char *path, struct 
 
 	if (is_allowed(&l->paths, path))
 		return 0;
-	if (mountrules_block(l->house->mountrules, path)) /* the reason that no root can remove */
+	if (mountrules_block(l->boxd->mountrules, path)) /* the reason that no root can remove */
 		return spec_refuse_blocked(
 		    l, strcmp(field, "host_path") == 0 ? field : "extra_mounts.host_path", path, e);
 	if (roots->n == 0)
@@ -200,7 +200,7 @@ check_root(const struct langbot *l, const char *field, const char *path, struct 
 static int
 check_unmounted(const struct langbot *l, const struct msg_spec *s, struct err *e)
 {
-	const struct mountrules *rules = l->house->mountrules;
+	const struct mountrules *rules = l->boxd->mountrules;
 
 	if (*s->host_path != '\0' && s->host_path_mode == MOUNT_NONE && mountrules_block(rules, s->host_path))
 		return spec_refuse_blocked(l, "host_path", s->host_path, e);
@@ -262,7 +262,7 @@ spec_observe_workspace(const struct langbot *l, const struct msg_spec *s, const 
 		return;
 	path_normal(s->host_path, normal);
 	normal[strlen(normal) - strlen("/tenants/") - NAMESPACE_LEN] = '\0';
-	tenantroots_observe(l->house->tenantroots, normal);
+	tenantroots_observe(l->boxd->tenantroots, normal);
 }
 
 /* Only what belongs to the session's workspace; clients without workspaces have all but the others' part. */
@@ -272,7 +272,7 @@ may_make(const struct langbot *l, const char *below, const char *session)
 	struct msg_context c;
 
 	door_legacy_context(&c);
-	if (l->house->config->legacy_clients && tenancy_owns(&c, session))
+	if (l->boxd->config->legacy_clients && tenancy_owns(&c, session))
 		return !path_within(below, "tenants") || is_own_part(below, session);
 	return is_own_part(below, session);
 }

@@ -43,17 +43,17 @@ struct storage {
 
 static void finish(struct storage *);
 
-static struct house *
-house_of(const struct storage *s)
+static struct boxd *
+boxd_of(const struct storage *s)
 {
-	return s->action->langbot->house;
+	return s->action->langbot->boxd;
 }
 
 /* Nothing that was asked is waited for any longer. */
 static void
 drop_calls(struct storage *s)
 {
-	struct house *h = house_of(s);
+	struct boxd *h = boxd_of(s);
 
 	ev_timer_stop(h->loop, &s->late);
 	if (s->host_call != 0)
@@ -142,7 +142,7 @@ ask_host(struct storage *s)
 	tenancy_namespace(&s->action->context, ns);
 	s->due++;
 	s->host_call = store_ask(
-	    house_of(s)->store, MSG_STORE_USAGE, &(struct msg_store_usage){ .ns = ns }, on_host, s, &e);
+	    boxd_of(s)->store, MSG_STORE_USAGE, &(struct msg_store_usage){ .ns = ns }, on_host, s, &e);
 	if (s->host_call == 0) {
 		host_failed(s, e.text);
 		came(s);
@@ -200,7 +200,7 @@ ask_part(struct part *p)
 	struct err            e;
 
 	s->busy++;
-	uint64_t call = ask(house_of(s), MSG_FILE_USAGE, &usage, on_part, p, &e);
+	uint64_t call = ask(boxd_of(s), MSG_FILE_USAGE, &usage, on_part, p, &e);
 	if (call != 0) {
 		p->call = call;
 		return;
@@ -373,7 +373,7 @@ list_one(struct session *session, void *arg)
 void
 on_box_storage(struct action *a)
 {
-	struct house   *h = a->langbot->house;
+	struct boxd    *h = a->langbot->boxd;
 	size_t          room = langbot_owned_sessions(a->langbot, &a->context);
 	struct storage *s = calloc(1, sizeof(*s) + room * sizeof(s->parts[0]));
 	struct err      e;

@@ -65,7 +65,7 @@ sweep(struct langbot *l, bool (*want)(const char *, const void *), const void *w
 	struct names names = { .want = want, .arg = want_arg };
 	struct err   e;
 
-	registry_each(l->house->registry, collect, &names);
+	registry_each(l->boxd->registry, collect, &names);
 	if (names.n == 0) {
 		fn(arg);
 		return;
@@ -78,7 +78,7 @@ sweep(struct langbot *l, bool (*want)(const char *, const void *), const void *w
 	for (size_t i = 0; i < names.n; i++) {
 		struct msg_delete d = { .session = names.v[i] };
 
-		if (ask(l->house, MSG_DELETE, &d, on_deleted, s, &e) == 0)
+		if (ask(l->boxd, MSG_DELETE, &d, on_deleted, s, &e) == 0)
 			one_less(s); /* it went meanwhile */
 		free(names.v[i]);
 	}
@@ -133,7 +133,7 @@ action_end_session(struct action *a, step_fn *fn)
 	sweep_and_go_on(a, has_name, a->name, fn);
 }
 
-struct but {
+struct sweep_filter {
 	const struct msg_context *context;
 	const char               *keep;
 };
@@ -141,7 +141,7 @@ struct but {
 static bool
 is_to_be_dropped(const char *name, const void *arg)
 {
-	const struct but *b = arg;
+	const struct sweep_filter *b = arg;
 
 	return tenancy_owns(b->context, name) && (b->keep == NULL || strcmp(name, b->keep) != 0);
 }
@@ -149,7 +149,7 @@ is_to_be_dropped(const char *name, const void *arg)
 void
 langbot_drop_sessions(struct langbot *l, const struct msg_context *c, const char *keep, void (*fn)(void *), void *arg)
 {
-	struct but b = { .context = c, .keep = keep };
+	struct sweep_filter b = { .context = c, .keep = keep };
 
 	sweep(l, is_to_be_dropped, &b, fn, arg);
 }

@@ -46,7 +46,7 @@ struct waiter {
 STAILQ_HEAD(waiters, waiter);
 
 struct readiness {
-	struct house        *house;
+	struct boxd         *boxd;
 	struct waiters       waiters; /* owned; for the trial's end */
 	struct trial        *trial;   /* owned; NULL when none runs */
 	bool                 unsafe;
@@ -89,7 +89,7 @@ workspace_is_allowed(const struct msg_store_ready *paths)
 }
 
 static bool
-is_available(const struct house *h)
+is_available(const struct boxd *h)
 {
 	return h->machine->barrier.code == E_NONE && *langbot_backend(h->langbot) != '\0';
 }
@@ -98,7 +98,7 @@ is_available(const struct house *h)
 static void
 judge_configuration(struct readiness *r, bool passed[CHECK__COUNT])
 {
-	const struct house           *h = r->house;
+	const struct boxd            *h = r->boxd;
 	const struct msg_box_policy  *p = admission_policy(h->admission);
 	const struct msg_store_ready *paths = langbot_paths(h->langbot);
 
@@ -161,7 +161,7 @@ tell(struct readiness *r, bool passed[CHECK__COUNT])
 	r->told = (struct msg_readiness){
 		.ready = ready,
 		.enforced = true,
-		.backend = langbot_backend(r->house->langbot),
+		.backend = langbot_backend(r->boxd->langbot),
 		.available = passed[CHECK_BACKEND_AVAILABLE],
 		.checks = { CHECK__COUNT, r->checks },
 		.details = { DETAILS, r->details },
@@ -169,7 +169,7 @@ tell(struct readiness *r, bool passed[CHECK__COUNT])
 		.error = ready ? "" : r->error,
 	};
 	r->known = true;
-	r->until_ms = span_ms() + admission_policy(r->house->admission)->readiness_cache_sec * 1000;
+	r->until_ms = span_ms() + admission_policy(r->boxd->admission)->readiness_cache_sec * 1000;
 	log_info("readiness ready=%d%s%s", ready, ready ? "" : ": ", r->told.error);
 }
 
@@ -223,13 +223,13 @@ on_trial(void *arg, const struct findings *f)
 static void
 measure(struct readiness *r)
 {
-	const struct house *h = r->house;
-	struct findings     none = { .workspace = true }; /* not tried: what is known of it counts */
-	struct err          e = { .text = "" };
+	const struct boxd *h = r->boxd;
+	struct findings    none = { .workspace = true }; /* not tried: what is known of it counts */
+	struct err         e = { .text = "" };
 
 	r->again = false;
 	if (is_available(h) && *langbot_paths(h->langbot)->default_workspace != '\0')
-		r->trial = trial_open(r->house, on_trial, r, &e);
+		r->trial = trial_open(r->boxd, on_trial, r, &e);
 	if (r->trial != NULL) {
 		trial_run(r->trial);
 		return;
@@ -240,7 +240,7 @@ measure(struct readiness *r)
 
 /* Is there a backend?  That is all that counts without grants. */
 static void
-answer_plainly(struct house *h, ask_fn *fn, void *arg)
+answer_plainly(struct boxd *h, ask_fn *fn, void *arg)
 {
 	bool                 available = is_available(h);
 	struct msg_check     check = { .name = check_names[CHECK_BACKEND_AVAILABLE], .passed = available };
@@ -256,7 +256,7 @@ answer_plainly(struct house *h, ask_fn *fn, void *arg)
 }
 
 void
-readiness_ask(struct house *h, ask_fn *fn, void *arg)
+readiness_ask(struct boxd *h, ask_fn *fn, void *arg)
 {
 	struct readiness *r = h->readiness;
 
@@ -282,7 +282,7 @@ readiness_ask(struct house *h, ask_fn *fn, void *arg)
 }
 
 void
-readiness_forget(struct house *h)
+readiness_forget(struct boxd *h)
 {
 	h->readiness->known = false;
 	h->readiness->again = h->readiness->trial != NULL;
@@ -322,7 +322,7 @@ is_yes(const char *value)
 }
 
 struct readiness *
-readiness_open(struct house *h, struct err *e)
+readiness_open(struct boxd *h, struct err *e)
 {
 	const char       *unsafe = getenv(UNSAFE);
 	struct readiness *r = calloc(1, sizeof(*r));
@@ -331,7 +331,7 @@ readiness_open(struct house *h, struct err *e)
 		err_set(e, E_SYS, "no memory");
 		return NULL;
 	}
-	r->house = h;
+	r->boxd = h;
 	r->unsafe = h->config->unsafe_soft_storage_limits || (unsafe != NULL && is_yes(unsafe));
 	STAILQ_INIT(&r->waiters);
 	if (r->unsafe)

@@ -6,14 +6,14 @@
 
 #include "core/ask.h"
 
-struct readiness *readiness_open(struct house *, struct err *);
+struct readiness *readiness_open(struct boxd *, struct err *);
 void              readiness_close(struct readiness **);
 
 /* fn gets a MSG_READINESS, perhaps before this returns. */
-void readiness_ask(struct house *, ask_fn *, void *arg);
+void readiness_ask(struct boxd *, ask_fn *, void *arg);
 
 /* After box_init. */
-void readiness_forget(struct house *);
+void readiness_forget(struct boxd *);
 
 /* "Managed sandbox isolation is not ready (failed checks: ...)", or 0. */
 int readiness_refusal(const struct msg_readiness *, struct err *);

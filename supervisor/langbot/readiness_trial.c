@@ -22,7 +22,7 @@
 enum { RANDOM = 8, IDLE_SEC = 10 };
 
 struct trial {
-	struct house   *house;
+	struct boxd    *boxd;
 	struct findings found;
 	void (*fn)(void *, const struct findings *);
 	void    *arg;
@@ -81,8 +81,8 @@ on_session(void *arg, const struct msg *reply)
 		return;
 	}
 	const struct msg_disk *disk = &((const struct msg_session_info *)reply->body)->disk;
-	uint64_t               quota = admission_policy(t->house->admission)->workspace_quota_mb;
-	bool                   volume = pool_is_used(t->house);
+	uint64_t               quota = admission_policy(t->boxd->admission)->workspace_quota_mb;
+	bool                   volume = pool_is_used(t->boxd);
 	t->kept_bytes = volume || disk->hard_bytes;
 	t->kept_inodes = volume || disk->hard_inodes;
 	if (!t->kept_bytes || !t->kept_inodes)
@@ -98,7 +98,7 @@ on_session(void *arg, const struct msg *reply)
 static void
 ask_session(struct trial *t)
 {
-	const struct msg_box_policy *p = admission_policy(t->house->admission);
+	const struct msg_box_policy *p = admission_policy(t->boxd->admission);
 	struct msg_create            want;
 	struct msg                   reply = { .failed = true };
 
@@ -110,9 +110,9 @@ ask_session(struct trial *t)
 	want.spec.read_only_rootfs = p->read_only_rootfs;
 	want.spec.idle_sec = IDLE_SEC; /* should boxd die, the next one is rid of it soon */
 	/* a volume is its own limit; without one sessions have a limit only where the policy sets one */
-	if (!pool_is_used(t->house) && p->workspace_quota_mb > 0)
+	if (!pool_is_used(t->boxd) && p->workspace_quota_mb > 0)
 		want.spec.workspace_quota_mb = TRIAL_QUOTA_MB;
-	if (ask(t->house, MSG_CREATE, &want, on_session, t, &reply.error) == 0)
+	if (ask(t->boxd, MSG_CREATE, &want, on_session, t, &reply.error) == 0)
 		on_session(t, &reply);
 }
 
@@ -152,7 +152,7 @@ ask_command(struct trial *t)
 	const char     *argv[] = { "/bin/sh", "-c", trial_script, "trial", t->token, bytes, files, elsewhere, NULL };
 	struct msg_exec want;
 	struct msg      reply = { .failed = true };
-	uint64_t        most = pool_is_used(t->house) ? TRIAL_FILES : t->house->config->workspace_entries + 16;
+	uint64_t        most = pool_is_used(t->boxd) ? TRIAL_FILES : t->boxd->config->workspace_entries + 16;
 
 	snprintf(bytes, sizeof(bytes), "%d", t->kept_bytes ? TRIAL_OVER_MB : 0);
 	snprintf(files, sizeof(files), "%lu", t->kept_inodes ? most : 0);
@@ -161,7 +161,7 @@ ask_command(struct trial *t)
 	want.session = t->name;
 	want.argv = (struct strs){ 8, argv };
 	want.timeout_ms = (uint64_t)(LIM_TRIAL_SEC * 1000);
-	if (ask(t->house, MSG_EXEC, &want, on_command, t, &reply.error) == 0)
+	if (ask(t->boxd, MSG_EXEC, &want, on_command, t, &reply.error) == 0)
 		on_command(t, &reply);
 }
 
@@ -184,7 +184,7 @@ ask_look(struct trial *t)
 	struct msg_pool_look want = { .path = t->path, .name = "marker", .text = t->token };
 	struct msg           reply = { .failed = true };
 
-	if (pool_ask(t->house->pool, MSG_POOL_LOOK, &want, on_look, t, &reply.error) == 0)
+	if (pool_ask(t->boxd->pool, MSG_POOL_LOOK, &want, on_look, t, &reply.error) == 0)
 		on_look(t, &reply);
 }
 
@@ -204,7 +204,7 @@ ask_delete(struct trial *t)
 	struct msg_delete want = { .session = t->name };
 	struct msg        reply = { .failed = true };
 
-	if (ask(t->house, MSG_DELETE, &want, on_delete, t, &reply.error) == 0)
+	if (ask(t->boxd, MSG_DELETE, &want, on_delete, t, &reply.error) == 0)
 		on_delete(t, &reply);
 }
 
@@ -217,14 +217,14 @@ on_skills(void *arg, const struct msg *reply)
 	const struct msg_store_disk *d = reply->failed ? NULL : reply->body;
 
 	t->probe = 0;
-	ev_timer_stop(t->house->loop, &t->late);
+	ev_timer_stop(t->boxd->loop, &t->late);
 	t->found.skills = d != NULL && d->hard_bytes && d->hard_inodes;
 	if (!t->found.skills) {
 		const char *why = d == NULL ? reply->error.text : *d->why != '\0' ? d->why : "no kernel bounds them";
 		char        text[1024];
 
 		snprintf(text, sizeof(text), "%.700s (boxctl pool create %.200s --size 512M)", why,
-		    langbot_paths(t->house->langbot)->skills_root);
+		    langbot_paths(t->boxd->langbot)->skills_root);
 		add_why(t, "hard_read_only_mount_quota", text);
 	}
 	t->answered = true;
@@ -240,7 +240,7 @@ on_late(struct ev_loop *loop, ev_timer *w, int revents)
 
 	(void)loop;
 	(void)revents;
-	store_drop(t->house->store, t->probe);
+	store_drop(t->boxd->store, t->probe);
 	err_set(&reply.error, E_CRASH, "box-store did not answer within %.0f s", LIM_TRIAL_SEC);
 	on_skills(t, &reply);
 }
@@ -251,14 +251,14 @@ ask_skills(struct trial *t)
 	struct msg reply = { .failed = true };
 
 	t->asking = true;
-	t->probe = store_ask(t->house->store, MSG_STORE_PROBE, &(struct msg_store_probe){}, on_skills, t, &reply.error);
+	t->probe = store_ask(t->boxd->store, MSG_STORE_PROBE, &(struct msg_store_probe){}, on_skills, t, &reply.error);
 	t->asking = false;
 	if (t->answered)
 		ask_directory_end(t);
 	else if (t->probe == 0)
 		on_skills(t, &reply);
 	else
-		ev_timer_start(t->house->loop, &t->late);
+		ev_timer_start(t->boxd->loop, &t->late);
 }
 
 /* ---- and the directory goes ---- */
@@ -281,7 +281,7 @@ ask_directory_end(struct trial *t)
 
 	if (!t->has_dir)
 		finish(t);
-	else if (pool_ask(t->house->pool, MSG_POOL_TRIAL_END, &want, on_directory_end, t, &reply.error) == 0)
+	else if (pool_ask(t->boxd->pool, MSG_POOL_TRIAL_END, &want, on_directory_end, t, &reply.error) == 0)
 		on_directory_end(t, &reply);
 }
 
@@ -294,7 +294,7 @@ finish(struct trial *t)
 /* ---- coming and going ---- */
 
 struct trial *
-trial_open(struct house *h, void (*fn)(void *, const struct findings *), void *arg, struct err *e)
+trial_open(struct boxd *h, void (*fn)(void *, const struct findings *), void *arg, struct err *e)
 {
 	struct trial *t = calloc(1, sizeof(*t));
 	unsigned char random[RANDOM];
@@ -303,7 +303,7 @@ trial_open(struct house *h, void (*fn)(void *, const struct findings *), void *a
 		err_set(e, E_SYS, "no memory");
 		return NULL;
 	}
-	*t = (struct trial){ .house = h, .fn = fn, .arg = arg };
+	*t = (struct trial){ .boxd = h, .fn = fn, .arg = arg };
 	randombytes_buf(random, sizeof(random));
 	sodium_bin2hex(t->token, sizeof(t->token), random, sizeof(random));
 	snprintf(t->name, sizeof(t->name), TRIAL_PREFIX "%s", t->token);
@@ -316,10 +316,10 @@ trial_open(struct house *h, void (*fn)(void *, const struct findings *), void *a
 void
 trial_run(struct trial *t)
 {
-	struct msg_pool_trial want = { .path = t->path, .volume = pool_is_used(t->house) };
+	struct msg_pool_trial want = { .path = t->path, .volume = pool_is_used(t->boxd) };
 	struct msg            reply = { .failed = true };
 
-	if (pool_ask(t->house->pool, MSG_POOL_TRIAL, &want, on_directory, t, &reply.error) == 0)
+	if (pool_ask(t->boxd->pool, MSG_POOL_TRIAL, &want, on_directory, t, &reply.error) == 0)
 		on_directory(t, &reply);
 }
 
@@ -331,6 +331,6 @@ trial_close(struct trial **tp)
 	*tp = NULL;
 	if (t == NULL)
 		return;
-	ev_timer_stop(t->house->loop, &t->late);
+	ev_timer_stop(t->boxd->loop, &t->late);
 	free(t);
 }

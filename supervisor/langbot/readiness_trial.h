@@ -5,7 +5,7 @@
 #ifndef SUPERVISOR_READINESS_TRIAL_H
 #define SUPERVISOR_READINESS_TRIAL_H
 
-#include "house.h"
+#include "boxd.h"
 #include "wire/msg.h"
 
 #define TRIAL_PREFIX "readiness-" /* of its session and of its directory, which are no workspace's */
@@ -24,10 +24,10 @@ struct findings {
 struct trial;
 
 /* fn when nothing is left of it, perhaps before trial_run returns; it closes the trial. */
-struct trial *trial_open(struct house *, void (*fn)(void *arg, const struct findings *), void *arg, struct err *);
+struct trial *trial_open(struct boxd *, void (*fn)(void *arg, const struct findings *), void *arg, struct err *);
 void          trial_run(struct trial *);
 
-/* Before its end only when the house is taken down. */
+/* Before its end only when boxd is taken down. */
 void trial_close(struct trial **);
 
 /* What the command printed; pure. */

@@ -220,7 +220,7 @@ on_record(void *arg, const struct msg *m, struct err *e)
 }
 
 struct tenancy *
-tenancy_open(struct house *h, struct err *e)
+tenancy_open(struct boxd *h, struct err *e)
 {
 	struct tenancy *t = calloc(1, sizeof(*t));
 

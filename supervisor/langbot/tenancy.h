@@ -5,12 +5,12 @@
 #ifndef SUPERVISOR_TENANCY_H
 #define SUPERVISOR_TENANCY_H
 
-#include "house.h"
+#include "boxd.h"
 #include "wire/msg.h"
 
 enum { NAMESPACE_LEN = 27 }; /* ws- and 24 hexadecimal digits */
 
-struct tenancy *tenancy_open(struct house *, struct err *);
+struct tenancy *tenancy_open(struct boxd *, struct err *);
 void            tenancy_close(struct tenancy **);
 
 /* ws-<24 hex>: of the workspace whatever its generation. */

@@ -19,7 +19,7 @@
 #define AGENT "agent@"
 
 struct tenantroots {
-	struct house   *house;
+	struct boxd    *boxd;
 	struct journal *journal;             /* owned */
 	char           *v[LIM_TENANT_ROOTS]; /* owned, and each */
 	size_t          n;
@@ -142,7 +142,7 @@ workspace_of(const char *session, char ns[NAMESPACE_LEN + 1])
 }
 
 static bool
-is_legacy(const struct house *h, const char *ns)
+is_legacy(const struct boxd *h, const char *ns)
 {
 	struct msg_context c;
 	char               legacy[NAMESPACE_LEN + 1];
@@ -154,7 +154,7 @@ is_legacy(const struct house *h, const char *ns)
 
 /* Clients of before there were workspaces work in the directory that now holds them. */
 static bool
-is_langbots(const struct house *h, const char *root)
+is_langbots(const struct boxd *h, const char *root)
 {
 	const struct msg_store_ready *p = langbot_paths(h->langbot);
 	const char                   *both[] = { p->default_workspace, p->skills_root };
@@ -191,11 +191,11 @@ tenantroots_add_rules(const struct tenantroots *t, const char *session, struct m
 {
 	char            ns[NAMESPACE_LEN + 1] = "";
 	bool            of_workspace = workspace_of(session, ns);
-	bool            legacy = of_workspace && !is_agent(session) && is_legacy(t->house, ns);
+	bool            legacy = of_workspace && !is_agent(session) && is_legacy(t->boxd, ns);
 	enum mount_rule usual = of_workspace || is_agent(session) ? RULE_TENANTS : RULE_WORKSPACES;
 
 	for (size_t i = 0; i < t->n; i++)
-		rule(w, legacy && is_langbots(t->house, t->v[i]) ? RULE_BESIDE : usual, t->v[i]);
+		rule(w, legacy && is_langbots(t->boxd, t->v[i]) ? RULE_BESIDE : usual, t->v[i]);
 	if (*t->agents_default != '\0')
 		rule(w, usual, t->agents_default);
 	if (of_workspace)
@@ -209,7 +209,7 @@ tenantroots_add_rules(const struct tenantroots *t, const char *session, struct m
 static int
 add_agents(struct tenantroots *t, struct err *e)
 {
-	const char *given = t->house->config->agent_default_workspace;
+	const char *given = t->boxd->config->agent_default_workspace;
 	char       *real = *given == '\0' ? NULL : realpath(given, NULL), path[LIM_PATH + 1];
 	const char *root = real != NULL ? real : given;
 	int         r = 0;
@@ -225,7 +225,7 @@ add_agents(struct tenantroots *t, struct err *e)
 }
 
 struct tenantroots *
-tenantroots_open(struct house *h, struct err *e)
+tenantroots_open(struct boxd *h, struct err *e)
 {
 	struct tenantroots *t = calloc(1, sizeof(*t));
 
@@ -233,7 +233,7 @@ tenantroots_open(struct house *h, struct err *e)
 		err_set(e, E_SYS, "no memory");
 		return NULL;
 	}
-	t->house = h;
+	t->boxd = h;
 	t->journal = journal_open(h->dirs->state, "tenant-roots", on_record, t, e);
 	if (t->journal == NULL || journal_compact(t->journal, write_all, t, e) == -1 || add_agents(t, e) == -1)
 		tenantroots_close(&t);

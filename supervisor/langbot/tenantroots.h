@@ -6,10 +6,10 @@
 #ifndef SUPERVISOR_TENANTROOTS_H
 #define SUPERVISOR_TENANTROOTS_H
 
-#include "house.h"
+#include "boxd.h"
 #include "wire/msg.h"
 
-struct tenantroots *tenantroots_open(struct house *, struct err *);
+struct tenantroots *tenantroots_open(struct boxd *, struct err *);
 void                tenantroots_close(struct tenantroots **);
 
 /* "tenants" in this directory is one from now on.  Empty: nothing. */

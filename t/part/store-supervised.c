@@ -16,7 +16,7 @@
 static char          dir[] = "/tmp/boxd-t-store-XXXXXX";
 static struct config config;
 static struct dirs   dirs;
-static struct house  house;
+static struct boxd   boxd;
 
 struct heard {
 	int  times;
@@ -44,7 +44,7 @@ static void
 wait_for(const struct heard *h, int times)
 {
 	while (h->times < times)
-		ev_run(house.loop, EVRUN_ONCE);
+		ev_run(boxd.loop, EVRUN_ONCE);
 }
 
 static uint64_t
@@ -54,7 +54,7 @@ ask_list_of(struct heard *h, const char *ns, struct err *e)
 
 	msg_defaults(MSG_SKILL_LIST, &m);
 	m.ns = ns;
-	return store_ask(house.store, MSG_SKILL_LIST, &m, hear, h, e);
+	return store_ask(boxd.store, MSG_SKILL_LIST, &m, hear, h, e);
 }
 
 static uint64_t
@@ -87,7 +87,7 @@ configure(const char *skills_root)
 	h = (struct heard){ 0 };
 	msg_defaults(MSG_BOX_LOCAL, &l);
 	l.skills_root = skills_root;
-	if (store_configure(house.store, &l, hear, &h, &e) == -1)
+	if (store_configure(boxd.store, &l, hear, &h, &e) == -1)
 		return "refused";
 	wait_for(&h, 1);
 	return *h.text != '\0' ? h.text : h.root;
@@ -160,8 +160,8 @@ test_busy_configure(void)
 
 	msg_defaults(MSG_BOX_LOCAL, &l);
 	l.skills_root = "second";
-	cmp_ok(store_configure(house.store, &l, hear, &one, &e), "==", 0, "one is tried");
-	cmp_ok(store_configure(house.store, &l, hear, &two, &e), "==", -1, "a second meanwhile");
+	cmp_ok(store_configure(boxd.store, &l, hear, &one, &e), "==", 0, "one is tried");
+	cmp_ok(store_configure(boxd.store, &l, hear, &two, &e), "==", -1, "a second meanwhile");
 	cmp_ok(e.code, "==", E_BUSY, "is busy");
 	ok(ask_list(&two, &e) != 0, "a request meanwhile");
 	wait_for(&one, 1);
@@ -184,7 +184,7 @@ test_leaving(void)
 	m.ns = "ws-a";
 	m.archive = blob_of(zip.data, zip.len);
 	m.filename = "old.zip";
-	ok(store_ask(house.store, MSG_SKILL_INSTALL, &m, hear, &h, &e) != 0, "an installation is asked for");
+	ok(store_ask(boxd.store, MSG_SKILL_INSTALL, &m, hear, &h, &e) != 0, "an installation is asked for");
 	is(configure("third"), "/state/langbot/data/box/third", "and a new configuration");
 	wait_for(&h, 1);
 	is(h.text, "1", "the installation is done");
@@ -212,7 +212,7 @@ test_crash(void)
 		if (pid == 0 || kill(pid, SIGKILL) == -1)
 			BAIL_OUT("no box-store to kill");
 		while (kill(pid, 0) == 0) /* until it is reaped */
-			ev_run(house.loop, EVRUN_ONCE);
+			ev_run(boxd.loop, EVRUN_ONCE);
 		is(list(), "0", "and so again");
 	}
 }
@@ -223,8 +223,8 @@ test_drop(void)
 	struct heard never = { 0 }, last = { 0 };
 	struct err   e = { 0 };
 
-	store_drop(house.store, ask_list(&never, &e));
-	store_drop(house.store, 12345);
+	store_drop(boxd.store, ask_list(&never, &e));
+	store_drop(boxd.store, 12345);
 	ok(ask_list(&last, &e) != 0, "one behind it");
 	wait_for(&last, 1);
 	cmp_ok(never.times, "==", 0, "an answer that is not wanted is not given");
@@ -276,15 +276,15 @@ main(void)
 	snprintf(dirs.state, sizeof(dirs.state), "%s/state", dir);
 	snprintf(dirs.libexec, sizeof(dirs.libexec), "%s", build != NULL ? build : "build");
 	make_dir("%s/state", dir);
-	house = (struct house){
+	boxd = (struct boxd){
 		.loop = ev_default_loop(EVFLAG_AUTO),
 		.config = &config,
 		.dirs = &dirs,
 		.next_id = 1,
 	};
 	struct err e = { 0 };
-	house.store = store_open(&house, &e);
-	ok(house.store != NULL, "opened");
+	boxd.store = store_open(&boxd, &e);
+	ok(boxd.store != NULL, "opened");
 	test_first();
 	test_configure();
 	test_busy_configure();
@@ -292,8 +292,8 @@ main(void)
 	test_crash();
 	test_drop();
 	test_bounds();
-	store_close(&house.store);
-	ok(house.store == NULL, "closed");
+	store_close(&boxd.store);
+	ok(boxd.store == NULL, "closed");
 	while (store_pid() != 0 && waitpid(store_pid(), NULL, 0) == -1)
 		;
 	pass("and its process is gone");

@@ -97,9 +97,9 @@ knows_whose(void)
 
 /* ---- the fence ---- */
 
-static struct dirs  dirs;
-static struct house house = { .dirs = &dirs };
-static unsigned     advanced;
+static struct dirs dirs;
+static struct boxd boxd = { .dirs = &dirs };
+static unsigned    advanced;
 
 static void
 on_advance(void *arg, const struct msg_context *c)
@@ -113,7 +113,7 @@ static struct tenancy *
 open_fence(void)
 {
 	struct err      e;
-	struct tenancy *t = tenancy_open(&house, &e);
+	struct tenancy *t = tenancy_open(&boxd, &e);
 
 	if (t == NULL)
 		BAIL_OUT("%s", e.text);

@@ -21,7 +21,7 @@
 #include "base/bounds.h"
 #include "base/log.h"
 #include "host/confining.h"
-#include "host/ruleset.h"
+#include "host/landlock.h"
 
 enum {
 	IN_SOURCE = LL_READ_FILE | LL_READ_DIR,
@@ -71,32 +71,32 @@ set_rlimits(struct err *e)
 
 /* 1: this kernel has none. */
 static int
-prepare_landlock(struct ruleset *s, int from, int to, struct err *e)
+prepare_landlock(struct landlock_rules *s, int from, int to, struct err *e)
 {
-	int r = ruleset_open(s, LL_ALL_FILES, LL_ALL_NET, e);
+	int r = landlock_rules_open(s, LL_ALL_FILES, LL_ALL_NET, e);
 
 	if (r == 0 && from != -1)
-		r = ruleset_allow(s, from, IN_SOURCE, "the source", e);
+		r = landlock_rules_allow(s, from, IN_SOURCE, "the source", e);
 	if (r == 0 && to != -1)
-		r = ruleset_allow(s, to, IN_COPY, "the copy", e);
+		r = landlock_rules_allow(s, to, IN_COPY, "the copy", e);
 	return r;
 }
 
 int
 confine(int from, int to, struct err *e)
 {
-	struct ruleset s = { .fd = -1 };
-	int            landlock = prepare_landlock(&s, from, to, e);
+	struct landlock_rules s = { .fd = -1 };
+	int                   landlock = prepare_landlock(&s, from, to, e);
 
 	if (landlock == 1)
 		log_warn("this kernel has no landlock that would do: file modes alone keep box-artifact in its place");
 	int keep = landlock == 0 && geteuid() == 0 ? CAP_DAC_READ_SEARCH : -1;
 	int r = landlock == -1 || confining_bounding_set(e) == -1 || confining_capabilities_but(keep, e) == -1 ||
-			set_rlimits(e) == -1 || (landlock == 0 && ruleset_restrict(&s, e) == -1)
+			set_rlimits(e) == -1 || (landlock == 0 && landlock_rules_restrict(&s, e) == -1)
 		    ? -1
 		    : 0;
 
-	ruleset_close(&s);
+	landlock_rules_close(&s);
 	if (r == 0)
 		r = confining_calls_beside_floor(allowed, sizeof(allowed) / sizeof(*allowed), NULL, 0, e);
 	return r == -1 ? err_prefix(e, "confine") : 0;

@@ -19,19 +19,19 @@
 #include "confine.h"
 #include "flow/pump.h"
 #include "host/startup.h"
-#include "tenants.h"
+#include "net_sessions.h"
 
 /* Descriptors for questions about names: a part of all, and enough to hide from whoever forges answers. */
 enum { ASKING_PART = 16, ASKING_MOST = 256 };
 
-struct house {
-	struct egress   egress;
-	struct tenants *tenants; /* owned; NULL until started */
-	int             status;  /* of the exit */
+struct boxd {
+	struct egress        egress;
+	struct net_sessions *tenants; /* owned; NULL until started */
+	int                  status;  /* of the exit */
 };
 
 static void
-stop(struct house *h, int status)
+stop(struct boxd *h, int status)
 {
 	h->status = status;
 	link_pause(h->egress.link);
@@ -63,9 +63,9 @@ prepare(struct egress *g, const struct msg_egress_start *s, struct err *e)
 	g->dns_bytes = s->dns_bytes;
 	g->spare = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
 	tracked_open(&g->tracked, TRACKED_DIR);
-	if (own_parse(&g->own, &s->own, e) == -1 || (g->sets = sets_new(s->sets.v, s->sets.n, e)) == NULL ||
+	if (own_parse(&g->own, &s->own, e) == -1 || (g->sets = rule_sets_new(s->sets.v, s->sets.n, e)) == NULL ||
 	    (g->routes = routes_open(e)) == NULL || (g->hello = hello_open(e)) == NULL ||
-	    (g->turns = turns_open(g->loop, e)) == NULL ||
+	    (g->turns = fairq_open(g->loop, e)) == NULL ||
 	    (g->resolver = resolver_open(g->loop, &s->resolvers, g->asking, e)) == NULL)
 		return -1;
 	g->buffer = malloc(PUMP_BUFFER);
@@ -73,7 +73,7 @@ prepare(struct egress *g, const struct msg_egress_start *s, struct err *e)
 }
 
 static int
-start(struct house *h, const struct msg_egress_start *s, struct err *e)
+start(struct boxd *h, const struct msg_egress_start *s, struct err *e)
 {
 	struct confinement      walls = { .root = s->chroot, .uid = s->uid };
 	struct msg_egress_ready ready;
@@ -82,7 +82,7 @@ start(struct house *h, const struct msg_egress_start *s, struct err *e)
 		return -1;
 	if (confine(&walls, e) == -1)
 		return err_prefix(e, "confine");
-	if ((h->tenants = tenants_open(e)) == NULL)
+	if ((h->tenants = net_sessions_open(e)) == NULL)
 		return -1;
 	return link_send(h->egress.link, MSG_EGRESS_READY, 0, 0, &ready, e);
 }
@@ -90,42 +90,42 @@ start(struct house *h, const struct msg_egress_start *s, struct err *e)
 /* ---- messages ------------------------------------------------------------------------- */
 
 static void
-on_open(struct house *h, struct msg *m)
+on_open(struct boxd *h, struct msg *m)
 {
-	uint64_t       id = ((const struct msg_egress_open *)m->body)->id;
-	struct err     e;
-	struct tenant *t;
+	uint64_t            id = ((const struct msg_egress_open *)m->body)->id;
+	struct err          e;
+	struct net_session *t;
 
-	tenants_drop(h->tenants, id);
-	t = tenant_open(&h->egress, m, &e);
-	if (t == NULL || tenants_add(h->tenants, t, &e) == -1)
+	net_sessions_drop(h->tenants, id);
+	t = net_session_open(&h->egress, m, &e);
+	if (t == NULL || net_sessions_add(h->tenants, t, &e) == -1)
 		log_error("session=%lu has no network: %s", id, e.text);
 }
 
 static void
-on_close(struct house *h, struct msg *m)
+on_close(struct boxd *h, struct msg *m)
 {
-	tenants_drop(h->tenants, ((const struct msg_egress_close *)m->body)->id);
+	net_sessions_drop(h->tenants, ((const struct msg_egress_close *)m->body)->id);
 }
 
 static void
-on_rules(struct house *h, struct msg *m)
+on_rules(struct boxd *h, struct msg *m)
 {
 	const struct msg_egress_rules *r = m->body;
 	struct err                     e;
-	struct sets                   *old = h->egress.sets, *fresh = sets_new(r->sets.v, r->sets.n, &e);
+	struct rule_sets              *old = h->egress.sets, *fresh = rule_sets_new(r->sets.v, r->sets.n, &e);
 
 	if (fresh == NULL) {
 		log_error("rules: %s; the old ones stay", e.text);
 		return;
 	}
 	h->egress.sets = fresh;
-	tenants_each(h->tenants, tenant_rejudge);
-	sets_free(&old);
+	net_sessions_each(h->tenants, net_session_rejudge);
+	rule_sets_free(&old);
 }
 
 static void
-on_resolvers(struct house *h, struct msg *m)
+on_resolvers(struct boxd *h, struct msg *m)
 {
 	const struct msg_egress_resolvers *r = m->body;
 	struct err                         e;
@@ -135,14 +135,14 @@ on_resolvers(struct house *h, struct msg *m)
 }
 
 static void
-on_look(struct house *h, struct msg *m)
+on_look(struct boxd *h, struct msg *m)
 {
 	const struct msg_egress_look *l = m->body;
-	struct tenant                *t = tenants_find(h->tenants, l->id);
+	struct net_session           *t = net_sessions_find(h->tenants, l->id);
 	struct err                    why, e;
 
 	if (t != NULL) {
-		tenant_answer(t, m->id, l->flows);
+		net_session_answer(t, m->id, l->flows);
 		return;
 	}
 	err_set(&why, E_NOTFOUND, "session %lu has no network", l->id);
@@ -150,7 +150,7 @@ on_look(struct house *h, struct msg *m)
 		log_error("look: %s", e.text);
 }
 
-static void (*const on[MSG__COUNT])(struct house *, struct msg *) = {
+static void (*const on[MSG__COUNT])(struct boxd *, struct msg *) = {
 	[MSG_EGRESS_OPEN] = on_open,
 	[MSG_EGRESS_CLOSE] = on_close,
 	[MSG_EGRESS_RULES] = on_rules,
@@ -161,8 +161,8 @@ static void (*const on[MSG__COUNT])(struct house *, struct msg *) = {
 static void
 on_msg(void *arg, struct msg *m)
 {
-	struct house *h = arg;
-	struct err    e;
+	struct boxd *h = arg;
+	struct err   e;
 
 	if (h->tenants != NULL) {
 		if (on[m->type] != NULL)
@@ -196,7 +196,7 @@ static const struct link_ops link_ops = { .on_msg = on_msg, .on_gone = on_gone }
 /* ---- the house ------------------------------------------------------------------------- */
 
 static int
-run(struct house *h, struct err *e)
+run(struct boxd *h, struct err *e)
 {
 	struct egress *g = &h->egress;
 
@@ -212,16 +212,16 @@ run(struct house *h, struct err *e)
 }
 
 static void
-take_down(struct house *h)
+take_down(struct boxd *h)
 {
 	struct egress *g = &h->egress;
 
-	tenants_close(&h->tenants);
+	net_sessions_close(&h->tenants);
 	resolver_close(&g->resolver);
-	turns_close(&g->turns);
+	fairq_close(&g->turns);
 	hello_close(&g->hello);
 	routes_close(&g->routes);
-	sets_free(&g->sets);
+	rule_sets_free(&g->sets);
 	free(g->buffer);
 	fd_close(&g->spare);
 	tracked_close(&g->tracked);
@@ -233,8 +233,8 @@ take_down(struct house *h)
 int
 main(int argc, char **argv)
 {
-	struct house h = { .egress.spare = -1, .egress.tracked = TRACKED_CLOSED };
-	struct err   e;
+	struct boxd h = { .egress.spare = -1, .egress.tracked = TRACKED_CLOSED };
+	struct err  e;
 
 	startup("box-egress", argc, argv);
 	if (run(&h, &e) == -1) {

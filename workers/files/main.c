@@ -38,7 +38,7 @@ enum { CHANNEL = 0, OLD_SEC = 3600 };
 
 #define STEM ".boxd-put."
 
-struct house {
+struct boxd {
 	struct box      box;
 	struct handles *handles; /* owned */
 	struct chan_in  in;
@@ -91,7 +91,7 @@ done(const struct msg *m, int r, struct err *e)
 }
 
 static int
-on_stat(struct house *h, const struct msg *m, struct err *e)
+on_stat(struct boxd *h, const struct msg *m, struct err *e)
 {
 	struct entry en;
 	int          r = entry_stat(&h->box, ((const struct msg_file_stat *)m->body)->path, &en, e);
@@ -103,7 +103,7 @@ on_stat(struct house *h, const struct msg *m, struct err *e)
 }
 
 static int
-on_list(struct house *h, const struct msg *m, struct err *e)
+on_list(struct boxd *h, const struct msg *m, struct err *e)
 {
 	struct msg_files files;
 	struct page      p;
@@ -121,25 +121,25 @@ on_list(struct house *h, const struct msg *m, struct err *e)
 }
 
 static int
-on_mkdir(struct house *h, const struct msg *m, struct err *e)
+on_mkdir(struct boxd *h, const struct msg *m, struct err *e)
 {
 	return done(m, entry_mkdir(&h->box, m->body, e), e);
 }
 
 static int
-on_symlink(struct house *h, const struct msg *m, struct err *e)
+on_symlink(struct boxd *h, const struct msg *m, struct err *e)
 {
 	return done(m, entry_symlink(&h->box, m->body, e), e);
 }
 
 static int
-on_remove(struct house *h, const struct msg *m, struct err *e)
+on_remove(struct boxd *h, const struct msg *m, struct err *e)
 {
 	return done(m, remove_path(&h->box, m->body, e), e);
 }
 
 static int
-on_open(struct house *h, const struct msg *m, struct err *e)
+on_open(struct boxd *h, const struct msg *m, struct err *e)
 {
 	struct msg_file_handle made;
 	struct entry           en;
@@ -154,7 +154,7 @@ on_open(struct house *h, const struct msg *m, struct err *e)
 }
 
 static int
-on_read(struct house *h, const struct msg *m, struct err *e)
+on_read(struct boxd *h, const struct msg *m, struct err *e)
 {
 	struct msg_file_data data;
 
@@ -165,19 +165,19 @@ on_read(struct house *h, const struct msg *m, struct err *e)
 }
 
 static int
-on_write(struct house *h, const struct msg *m, struct err *e)
+on_write(struct boxd *h, const struct msg *m, struct err *e)
 {
 	return done(m, handles_write(h->handles, m->body, e), e);
 }
 
 static int
-on_close(struct house *h, const struct msg *m, struct err *e)
+on_close(struct boxd *h, const struct msg *m, struct err *e)
 {
 	return done(m, handles_end(h->handles, m->body, e), e);
 }
 
 static int
-on_usage(struct house *h, const struct msg *m, struct err *e)
+on_usage(struct boxd *h, const struct msg *m, struct err *e)
 {
 	struct msg_amount  v[MEASURED];
 	struct msg_amounts all;
@@ -191,7 +191,7 @@ on_usage(struct house *h, const struct msg *m, struct err *e)
 	return answer(MSG_AMOUNTS, m->id, &all, e);
 }
 
-static int (*const on[MSG__COUNT])(struct house *, const struct msg *, struct err *) = {
+static int (*const on[MSG__COUNT])(struct boxd *, const struct msg *, struct err *) = {
 	[MSG_FILE_STAT] = on_stat,
 	[MSG_FILE_LIST] = on_list,
 	[MSG_FILE_MKDIR] = on_mkdir,
@@ -205,7 +205,7 @@ static int (*const on[MSG__COUNT])(struct house *, const struct msg *, struct er
 };
 
 static void
-dispatch(struct house *h, const struct msg *m)
+dispatch(struct boxd *h, const struct msg *m)
 {
 	struct err e = { 0 };
 	int        r;
@@ -221,7 +221,7 @@ dispatch(struct house *h, const struct msg *m)
 }
 
 static void
-run(struct house *h)
+run(struct boxd *h)
 {
 	struct msg m;
 	struct err e = { 0 };
@@ -286,7 +286,7 @@ open_workspace(struct box *b, struct err *e)
 }
 
 static int
-build(struct house *h, char **argv, struct err *e)
+build(struct boxd *h, char **argv, struct err *e)
 {
 	h->box = (struct box){ .path = argv[1], .root = -1, .sync = strcmp(argv[3], "sync") == 0 };
 	snprintf(h->box.stem, sizeof(h->box.stem), STEM "%.32s", argv[2]);
@@ -301,8 +301,8 @@ build(struct house *h, char **argv, struct err *e)
 int
 main(int argc, char **argv)
 {
-	struct house h = { 0 };
-	struct err   e = { 0 };
+	struct boxd h = { 0 };
+	struct err  e = { 0 };
 
 	stdfds_open(); /* init closes the rest */
 	/* as the memfd we are executed from may not be read we are this already; elsewhere we are not */

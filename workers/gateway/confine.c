@@ -3,7 +3,7 @@
 
 #include <seccomp.h>
 
-#include "host/ruleset.h"
+#include "host/landlock.h"
 
 /* Nothing makes a socket. */
 static const int calls[] = {

@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "host/ruleset.h"
+#include "host/landlock.h"
 
 enum {
 	ON_FILES = LL_WRITE_FILE | LL_TRUNCATE |
@@ -94,7 +94,7 @@ mount_parse(char *line, struct mount *m)
 
 /* Only what commands would find there: not what lies under another mount, and not what cannot be reached. */
 static int
-allow_mount(const struct ruleset *s, const struct mount *m, struct err *e)
+allow_mount(const struct landlock_rules *s, const struct mount *m, struct err *e)
 {
 	AUTO_FD int  place = open(m->at, O_PATH | O_CLOEXEC);
 	struct statx st;
@@ -103,11 +103,11 @@ allow_mount(const struct ruleset *s, const struct mount *m, struct err *e)
 		return 0;
 	if (st.stx_mnt_id != m->id)
 		return 0;
-	return ruleset_allow(s, place, S_ISDIR(st.stx_mode) ? BENEATH : ON_FILES, m->at, e);
+	return landlock_rules_allow(s, place, S_ISDIR(st.stx_mode) ? BENEATH : ON_FILES, m->at, e);
 }
 
 static int
-allow_mounts(const struct ruleset *s, struct err *e)
+allow_mounts(const struct landlock_rules *s, struct err *e)
 {
 	FILE  *f = fopen("/proc/self/mountinfo", "re");
 	char  *line = NULL;
@@ -134,27 +134,27 @@ allow_mounts(const struct ruleset *s, struct err *e)
  * without it has no queues.
  */
 static int
-allow_queues(const struct ruleset *s, struct err *e)
+allow_queues(const struct landlock_rules *s, struct err *e)
 {
 	AUTO_FD int fs = (int)syscall(SYS_fsopen, "mqueue", FSOPEN_CLOEXEC);
 
 	if (fs == -1 || syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == -1)
 		return 0;
 	AUTO_FD int root = (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, 0);
-	return root == -1 ? 0 : ruleset_allow(s, root, BENEATH, "message queues", e);
+	return root == -1 ? 0 : landlock_rules_allow(s, root, BENEATH, "message queues", e);
 }
 
 /* ---- the whole -------------------------------------------------------------------------- */
 
 static int
-allow_places(const struct ruleset *s, int slots, struct err *e)
+allow_places(const struct landlock_rules *s, int slots, struct err *e)
 {
 	AUTO_FD int dev = open("/dev", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	if (dev != -1 && ruleset_allow(s, dev, ON_FILES, "/dev", e) == -1)
+	if (dev != -1 && landlock_rules_allow(s, dev, ON_FILES, "/dev", e) == -1)
 		return -1;
 	/* to kill a command's cgroup; commands have no way to it */
-	if (slots > 0 && ruleset_allow(s, slots, LL_WRITE_FILE, "the commands' cgroups", e) == -1)
+	if (slots > 0 && landlock_rules_allow(s, slots, LL_WRITE_FILE, "the commands' cgroups", e) == -1)
 		return -1;
 	return allow_queues(s, e) == -1 ? -1 : allow_mounts(s, e);
 }
@@ -162,15 +162,15 @@ allow_places(const struct ruleset *s, int slots, struct err *e)
 int
 landlock_confine(int slots, struct err *e)
 {
-	struct ruleset s;
-	int            r = ruleset_open(&s, HANDLED, 0, e);
+	struct landlock_rules s;
+	int                   r = landlock_rules_open(&s, HANDLED, 0, e);
 
 	if (r == 1)
 		return 0;
 	if (r == 0)
 		r = allow_places(&s, slots, e);
 	if (r == 0)
-		r = ruleset_restrict(&s, e);
-	ruleset_close(&s);
+		r = landlock_rules_restrict(&s, e);
+	landlock_rules_close(&s);
 	return r;
 }

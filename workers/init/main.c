@@ -54,7 +54,7 @@ struct options {
 	uint64_t nofile, fsize_mb, landlock, oom, slots, net, hold;
 };
 
-struct house {
+struct boxd {
 	struct source   deaths; /* signalfd; owned */
 	struct loop     loop;
 	struct spawner  spawner;
@@ -135,7 +135,7 @@ own_descriptors(const struct options *o, struct err *e)
 }
 
 /* The last of them may be missing: a kernel without a log of packets. */
-static struct keepsakes
+static struct net_sockets
 own_network(const struct options *o)
 {
 	int fds[3] = { -1, -1, -1 };
@@ -143,13 +143,13 @@ own_network(const struct options *o)
 	for (int i = 0; o->net > 0 && i < 3; i++)
 		if (fcntl((int)o->net + i, F_SETFD, FD_CLOEXEC) == 0)
 			fds[i] = (int)o->net + i;
-	return (struct keepsakes){ fds[0], fds[1], fds[2] };
+	return (struct net_sockets){ fds[0], fds[1], fds[2] };
 }
 
 static void
 on_death(struct source *s, uint32_t events)
 {
-	struct house           *h = (struct house *)s; /* its first member */
+	struct boxd            *h = (struct boxd *)s; /* its first member */
 	struct signalfd_siginfo which;
 
 	(void)events;
@@ -158,7 +158,7 @@ on_death(struct source *s, uint32_t events)
 }
 
 static int
-watch_deaths(struct house *h, struct err *e)
+watch_deaths(struct boxd *h, struct err *e)
 {
 	sigset_t set;
 
@@ -180,9 +180,9 @@ be_frugal(void)
 }
 
 static int
-build(struct house *h, const struct options *o, struct err *e)
+build(struct boxd *h, const struct options *o, struct err *e)
 {
-	struct keepsakes kept = own_network(o); /* before anything else is opened */
+	struct net_sockets kept = own_network(o); /* before anything else is opened */
 
 	be_frugal();
 	if (own_descriptors(o, e) == -1 || loop_open(&h->loop, e) == -1)
@@ -215,7 +215,7 @@ build(struct house *h, const struct options *o, struct err *e)
 
 /* At rest we hold a few KiB: after a second without commands the rest goes back. */
 static void
-rest_when_idle(struct house *h)
+rest_when_idle(struct boxd *h)
 {
 	if (execs_known(h->execs) > 0) {
 		h->rest_ns = 0; /* a time to rest must be set once they are gone */
@@ -229,7 +229,7 @@ rest_when_idle(struct house *h)
 }
 
 static int64_t
-next_wake(const struct house *h)
+next_wake(const struct boxd *h)
 {
 	int64_t a = execs_wake(h->execs), b = master_wake(h->master);
 	int64_t c = h->rest_ns > 0 ? h->rest_ns : NEVER, d = guard_wake(&h->guard);
@@ -242,7 +242,7 @@ next_wake(const struct house *h)
 }
 
 static void
-run(struct house *h)
+run(struct boxd *h)
 {
 	while (!master_is_missing(h->master)) {
 		loop_turn(&h->loop, next_wake(h));
@@ -270,7 +270,7 @@ int
 main(int argc, char **argv)
 {
 	struct options o = { 0 };
-	struct house   h = { 0 };
+	struct boxd    h = { 0 };
 	struct err     e;
 
 	stdfds_open();

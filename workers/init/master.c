@@ -25,19 +25,19 @@
 #define RETRY_NS 100000000LL /* when there was no memory for a message */
 
 struct master {
-	struct source    source;   /* the connection; owned, -1 while there is none */
-	struct source    listener; /* owned */
-	struct loop     *loop;
-	struct execs    *execs;
-	struct chan_in   in;
-	struct packet    stuck; /* refused by the socket, to be sent first */
-	bool             is_stuck;
-	bool             attached; /* it knows what is running */
-	bool             gone;     /* it is only heard out: nothing can be said to it */
-	struct keepsakes kept;
-	int64_t          orphan_ns;
-	int64_t          missing_ns; /* when we end unless somebody comes; NEVER while connected */
-	int64_t          retry_ns;
+	struct source      source;   /* the connection; owned, -1 while there is none */
+	struct source      listener; /* owned */
+	struct loop       *loop;
+	struct execs      *execs;
+	struct chan_in     in;
+	struct packet      stuck; /* refused by the socket, to be sent first */
+	bool               is_stuck;
+	bool               attached; /* it knows what is running */
+	bool               gone;     /* it is only heard out: nothing can be said to it */
+	struct net_sockets kept;
+	int64_t            orphan_ns;
+	int64_t            missing_ns; /* when we end unless somebody comes; NEVER while connected */
+	int64_t            retry_ns;
 };
 
 /* ---- sending ------------------------------------------------------------------------- */
@@ -367,7 +367,7 @@ on_connect(struct source *s, uint32_t events)
 }
 
 struct master *
-master_open(struct loop *l, struct execs *x, int listener, int first, const struct keepsakes *kept, int64_t orphan_ns,
+master_open(struct loop *l, struct execs *x, int listener, int first, const struct net_sockets *kept, int64_t orphan_ns,
     struct err *e)
 {
 	struct master *m = calloc(1, sizeof(*m));

@@ -10,13 +10,13 @@
 struct master;
 
 /* Sockets of a network that is on: kept, and handed to every master.  -1: none. */
-struct keepsakes {
+struct net_sockets {
 	int listener, dns, refusals;
 };
 
 /* Takes both descriptors.  NULL and the reason. */
-struct master *master_open(
-    struct loop *, struct execs *, int listener, int first, const struct keepsakes *, int64_t orphan_ns, struct err *);
+struct master *master_open(struct loop *, struct execs *, int listener, int first, const struct net_sockets *,
+    int64_t orphan_ns, struct err *);
 
 /* Tell it that we are there. */
 int master_greet(struct master *, struct err *);

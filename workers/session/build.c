@@ -264,7 +264,7 @@ build_claim(struct worker *w, const struct msg_claim *c, struct err *e)
 		return -1;
 	snprintf(w->name, sizeof(w->name), "%s", c->session);
 	w->about.spec = c->spec;
-	if (kept_set(&w->spec_kept, MSG_SPEC, &w->about.spec, e) == -1)
+	if (owned_msg_copy(&w->spec_kept, MSG_SPEC, &w->about.spec, e) == -1)
 		return -1;
 	w->about.created_ms = c->created_ms;
 	return 0;

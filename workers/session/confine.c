@@ -23,7 +23,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "host/confining.h"
-#include "host/ruleset.h"
+#include "host/landlock.h"
 #include "worker.h"
 
 static int
@@ -91,8 +91,8 @@ set_rlimits(struct worker *w, struct err *e)
 static int
 deny_files(struct worker *w, struct err *e)
 {
-	struct ruleset s;
-	int            r = ruleset_open_scoped(&s, LL_ALL_FILES & ~LL_REFER, LL_ALL_NET, LL_SCOPE_ABSTRACT, e);
+	struct landlock_rules s;
+	int r = landlock_rules_open_scoped(&s, LL_ALL_FILES & ~LL_REFER, LL_ALL_NET, LL_SCOPE_ABSTRACT, e);
 
 	if (r == 1) {
 		log_debug("step=landlock skipped: this kernel has none");
@@ -101,8 +101,8 @@ deny_files(struct worker *w, struct err *e)
 	if (r == 0)
 		r = cgroup_allow(&w->cgroup, &s, e);
 	if (r == 0)
-		r = ruleset_restrict(&s, e);
-	ruleset_close(&s);
+		r = landlock_rules_restrict(&s, e);
+	landlock_rules_close(&s);
 	return r;
 }
 

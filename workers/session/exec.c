@@ -26,7 +26,7 @@ struct exec {
 	char                  *over;   /* owned; why it is being killed, or NULL */
 	bool                   ended;  /* the result waits for the workspace to be measured */
 	struct msg_exec_result result; /* borrows from the next */
-	struct kept            kept;
+	struct owned_msg       kept;
 };
 
 static const struct pair base_env[] = {
@@ -146,7 +146,7 @@ exec_drop(struct worker *w, struct exec *x, bool killed)
 	ev_timer_stop(w->loop, &x->due);
 	LIST_REMOVE(x, next);
 	pulse_update(w);
-	kept_clear(&x->kept);
+	owned_msg_clear(&x->kept);
 	fd_close(&x->mounts);
 	free(x->over);
 	free(x);
@@ -417,7 +417,7 @@ hold_result(struct worker *w, struct exec *x, const struct msg_exec_result *r)
 	if (w->watch == NULL || x->over != NULL)
 		return -1;
 	x->result = *r;
-	if (kept_set(&x->kept, MSG_EXEC_RESULT, &x->result, &e) == -1)
+	if (owned_msg_copy(&x->kept, MSG_EXEC_RESULT, &x->result, &e) == -1)
 		return -1;
 	x->ended = true;
 	ev_timer_stop(w->loop, &x->due);

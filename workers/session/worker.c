@@ -54,7 +54,7 @@ on_worker_start(struct worker *w, struct msg *m, struct err *e)
 	w->about.disk = w->disk.told;
 	w->process_retention_sec = s->process_retention_sec;
 	w->process_retained = s->process_retained;
-	if (kept_set(&w->spec_kept, MSG_SPEC, &w->about.spec, e) == -1)
+	if (owned_msg_copy(&w->spec_kept, MSG_SPEC, &w->about.spec, e) == -1)
 		return -1;
 	return begin[s->work](w, m, e);
 }
@@ -301,7 +301,7 @@ worker_close(struct worker *w)
 	fd_close(&w->calls);
 	fd_close(&w->next.mounts);
 	net_sockets_close(&w->net);
-	kept_clear(&w->spec_kept);
+	owned_msg_clear(&w->spec_kept);
 	disk_clear(&w->disk);
 	mounts_clear(&w->mounts);
 	if (w->has_cgroup)

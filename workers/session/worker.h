@@ -21,7 +21,7 @@
 #include "sandbox/cgroup.h"
 #include "sandbox/mounts.h"
 #include "sandbox/sandbox.h"
-#include "wire/kept.h"
+#include "wire/owned_msg.h"
 #include "wire/link.h"
 
 enum worker_state { WAITING, BUILDING, ATTACHING, READY, BROKEN, CLOSING, CLOSED, WORKER_STATES };
@@ -75,7 +75,7 @@ struct worker {
 
 	/* from WORKER_START, for the state file */
 	struct msg_session_state about; /* its spec borrows from the next */
-	struct kept              spec_kept;
+	struct owned_msg         spec_kept;
 	char                     name[LIM_NAME + 1];
 };
 

@@ -26,7 +26,7 @@
 #include "base/log.h"
 #include "fs/places.h"
 #include "host/confining.h"
-#include "host/ruleset.h"
+#include "host/landlock.h"
 
 enum {
 	IN_SKILLS = LL_READ_FILE | LL_READ_DIR | LL_WRITE_FILE | LL_TRUNCATE | LL_REMOVE_FILE | LL_REMOVE_DIR |
@@ -64,20 +64,20 @@ set_rlimits(struct err *e)
 static int
 only_our_files(const struct store *st, struct err *e)
 {
-	struct ruleset s;
-	int            r = ruleset_open(&s, LL_ALL_FILES, LL_ALL_NET, e);
+	struct landlock_rules s;
+	int                   r = landlock_rules_open(&s, LL_ALL_FILES, LL_ALL_NET, e);
 
 	if (r == 1) {
 		log_warn("this kernel has no landlock that would do: file modes alone keep box-store in its place");
 		return 0;
 	}
 	if (r == 0)
-		r = ruleset_allow(&s, st->skills, IN_SKILLS, "the skills root", e);
+		r = landlock_rules_allow(&s, st->skills, IN_SKILLS, "the skills root", e);
 	if (r == 0 && st->workspace != -1)
-		r = ruleset_allow(&s, st->workspace, IN_WORKSPACE, "the default workspace", e);
+		r = landlock_rules_allow(&s, st->workspace, IN_WORKSPACE, "the default workspace", e);
 	if (r == 0)
-		r = ruleset_restrict(&s, e);
-	ruleset_close(&s);
+		r = landlock_rules_restrict(&s, e);
+	landlock_rules_close(&s);
 	return r;
 }
 

@@ -20,7 +20,7 @@
 #include "jobs.h"
 #include "wire/link.h"
 
-struct house {
+struct boxd {
 	struct ev_loop *loop;
 	struct link    *link; /* owned */
 	struct places   places;
@@ -30,7 +30,7 @@ struct house {
 };
 
 static void
-stop(struct house *h, int status)
+stop(struct boxd *h, int status)
 {
 	h->status = status;
 	link_pause(h->link);
@@ -38,7 +38,7 @@ stop(struct house *h, int status)
 }
 
 static int
-start(struct house *h, const struct msg_store_start *m, struct err *e)
+start(struct boxd *h, const struct msg_store_start *m, struct err *e)
 {
 	if (places_open(&h->places, &h->store, m, e) == -1 || confine(&h->store, e) == -1)
 		return -1;
@@ -50,7 +50,7 @@ start(struct house *h, const struct msg_store_start *m, struct err *e)
 }
 
 static void
-give_up(struct house *h, const struct err *why)
+give_up(struct boxd *h, const struct err *why)
 {
 	struct msg_store_failed failed = { .code = err_wire_name(why->code), .reason = why->text };
 	struct err              e;
@@ -64,8 +64,8 @@ give_up(struct house *h, const struct err *why)
 static void
 on_msg(void *arg, struct msg *m)
 {
-	struct house *h = arg;
-	struct err    e = { 0 }, lost;
+	struct boxd *h = arg;
+	struct err   e = { 0 }, lost;
 
 	if (h->jobs == NULL) {
 		if (m->type != MSG_STORE_START)
@@ -94,7 +94,7 @@ on_gone(void *arg, const struct err *why)
 static const struct link_ops link_ops = { .on_msg = on_msg, .on_gone = on_gone };
 
 static int
-run(struct house *h, struct err *e)
+run(struct boxd *h, struct err *e)
 {
 	if (sodium_init() == -1)
 		return err_set(e, E_SYS, "no random numbers");
@@ -111,8 +111,8 @@ run(struct house *h, struct err *e)
 int
 main(int argc, char **argv)
 {
-	struct house h = { .store = { .skills = -1, .workspace = -1 } };
-	struct err   e;
+	struct boxd h = { .store = { .skills = -1, .workspace = -1 } };
+	struct err  e;
 
 	startup("box-store", argc, argv);
 	umask(022);

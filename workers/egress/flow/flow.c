@@ -409,7 +409,7 @@ flow_open(const struct flow_home *home, const struct flow_plan *plan)
 		return NULL;
 	}
 	if (flow_rename(f, plan->names, plan->n_names) == -1 || start_connecting(f) == -1 ||
-	    turns_watch(home->turns, &f->client, &e) == -1 || turns_watch(home->turns, &f->server, &e) == -1) {
+	    fairq_watch(home->turns, &f->client, &e) == -1 || fairq_watch(home->turns, &f->server, &e) == -1) {
 		int why = errno;
 
 		flow_close(&f);

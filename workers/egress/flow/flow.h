@@ -12,7 +12,7 @@
 #include "dns/requests.h"
 #include "flow/hello.h"
 #include "flow/pump.h"
-#include "flow/turns.h"
+#include "flow/fairq.h"
 #include "rules/reach.h"
 
 #define FLOW_CONNECT_SEC 30.0  /* until the other side has answered */
@@ -42,10 +42,10 @@ struct flow_ops {
 /* What all flows of a session have in common. */
 struct flow_home {
 	struct ev_loop        *loop;
-	struct turns          *turns;
+	struct fairq          *turns;
 	struct hello          *hello;
 	char                  *buffer; /* of PUMP_BUFFER */
-	struct party          *party;
+	struct fairq_class    *party;
 	const struct flow_ops *ops;
 	void                  *arg;
 };

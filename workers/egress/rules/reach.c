@@ -67,7 +67,8 @@ reach_judge_name(const struct reach *r, const char *name, struct verdict *v)
 
 /* At the ports where this list changes its mind. */
 static bool
-somewhere_in(const struct reach *r, struct place *p, const struct laws *l, const char *name, struct verdict *v)
+somewhere_in(
+    const struct reach *r, struct place *p, const struct compiled_rules *l, const char *name, struct verdict *v)
 {
 	for (size_t i = 0; i < l->edges.n; i++) {
 		p->port = l->edges.v[i];
@@ -82,9 +83,9 @@ somewhere_in(const struct reach *r, struct place *p, const struct laws *l, const
 bool
 reach_somewhere(const struct reach *r, const struct place *at, const char *name, struct verdict *v)
 {
-	static const struct laws none;
-	struct place             p = *at;
-	const struct laws       *set = r->set != NULL ? r->set : &none;
+	static const struct compiled_rules none;
+	struct place                       p = *at;
+	const struct compiled_rules       *set = r->set != NULL ? r->set : &none;
 
 	/* too many to try: it will be judged when it is connected to */
 	if (set->edges.many || r->narrow.edges.many)

@@ -6,14 +6,14 @@
 #include "rules/own.h"
 #include "rules/route.h"
 #include "rules/rules.h"
-#include "rules/sets.h"
+#include "rules/rule_sets.h"
 
 struct reach {
-	const struct laws *set;    /* borrowed; NULL: there are no rules, and what is built in holds */
-	struct laws        narrow; /* owned; without rules: the client has set itself no bounds */
-	struct pins       *pins;   /* owned */
-	struct routes     *routes; /* borrowed, like the next */
-	const struct own  *own;
+	const struct compiled_rules *set;    /* borrowed; NULL: there are no rules, and what is built in holds */
+	struct compiled_rules        narrow; /* owned; without rules: the client has set itself no bounds */
+	struct pins                 *pins;   /* owned */
+	struct routes               *routes; /* borrowed, like the next */
+	const struct own            *own;
 };
 
 struct place {

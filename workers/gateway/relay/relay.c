@@ -20,7 +20,7 @@
 #include "base/log.h"
 #include "base/utf8.h"
 #include "relay/framer.h"
-#include "relay/taken.h"
+#include "relay/sent_marks.h"
 
 #define WRITE_BYTES (256 * KIB) /* of one write: others may write too, and LIM_WRITE is for all of them */
 #define INPUT_HIGH (256 * KIB)  /* from here on the client is not read */
@@ -41,20 +41,20 @@ struct relay {
 	bool       finished; /* said goodbye: nothing goes either way any more */
 
 	/* out */
-	struct queue  output; /* not yet in the framer */
-	struct framer framer;
-	struct taken  taken;
-	uint64_t      acked;
-	bool          attached; /* the attachment is not answered yet */
-	bool          gives_up; /* a line is too long: ends when all before it is taken */
+	struct queue      output; /* not yet in the framer */
+	struct framer     framer;
+	struct sent_marks taken;
+	uint64_t          acked;
+	bool              attached;      /* the attachment is not answered yet */
+	bool              line_too_long; /* a line is too long: ends when all before it is taken */
 
 	/* in */
 	struct queue input;
 	uint64_t     next_id;
-	uint64_t     write;   /* on its way; 0: none */
-	size_t       writing; /* bytes of it */
-	bool         held;    /* the client is not read */
-	bool         deaf;    /* the process takes nothing any more; its last output is still to come */
+	uint64_t     write;        /* on its way; 0: none */
+	size_t       writing;      /* bytes of it */
+	bool         held;         /* the client is not read */
+	bool         stdin_closed; /* the process takes nothing any more; its last output is still to come */
 };
 
 static size_t
@@ -137,7 +137,7 @@ acknowledge(struct relay *r)
 	struct msg_output_ack a = { .call = ATTACH, .stream = STREAM_STDOUT };
 	struct err            e;
 
-	taken_update(&r->taken, ws_queued(r->ws));
+	sent_marks_update(&r->taken, ws_queued(r->ws));
 	a.offset = r->taken.n > 0 ? r->taken.to : framer_whole(&r->framer); /* behind messages also what is none */
 	if (!r->attached || a.offset <= r->acked)
 		return;
@@ -155,7 +155,7 @@ give_up_if_taken(struct relay *r)
 {
 	char text[REASON_BYTES + 1];
 
-	if (!r->gives_up || r->finished || (r->taken.n > 0 && r->attached))
+	if (!r->line_too_long || r->finished || (r->taken.n > 0 && r->attached))
 		return;
 	snprintf(text, sizeof(text), "a line of the process is longer than %zu bytes (relay_line_bytes); it is skipped",
 	    r->framer.most);
@@ -170,7 +170,7 @@ send_message(struct relay *r, struct buf *text)
 	size_t n = text->len;
 
 	ws_send_text(r->ws, text);
-	taken_add(&r->taken, n, framer_whole(&r->framer));
+	sent_marks_add(&r->taken, n, framer_whole(&r->framer));
 }
 
 static void
@@ -183,7 +183,7 @@ on_framed(struct relay *r, enum framed what, struct buf *text)
 		send_message(r, text);
 		break;
 	case FRAMED_TOO_LONG:
-		r->gives_up = true;
+		r->line_too_long = true;
 		break;
 	case FRAMED_NO_MEMORY:
 		finish(r, WS_INTERNAL, "no memory for the process's output");
@@ -197,7 +197,7 @@ pass_on(struct relay *r, size_t ahead)
 {
 	uint64_t skipped = r->framer.skipped;
 
-	while (queue_left(&r->output) > 0 && ws_queued(r->ws) < ahead && !r->gives_up && !r->finished) {
+	while (queue_left(&r->output) > 0 && ws_queued(r->ws) < ahead && !r->line_too_long && !r->finished) {
 		const char *bytes = r->output.bytes.data + r->output.at;
 		size_t      before = queue_left(&r->output), n = before;
 		struct buf  text;
@@ -205,7 +205,7 @@ pass_on(struct relay *r, size_t ahead)
 		on_framed(r, framer_next(&r->framer, &bytes, &n, &text), &text);
 		queue_take(&r->output, before - n);
 	}
-	if (r->framer.skipped > skipped && !r->gives_up)
+	if (r->framer.skipped > skipped && !r->line_too_long)
 		log_info("conn=%lu session=%s process=%s skipped=%lu bytes of a line whose beginning is gone",
 		    ws_conn(r->ws), r->session, log_escape(r->process, strlen(r->process)),
 		    r->framer.skipped - skipped);
@@ -250,7 +250,7 @@ on_output(struct relay *r, const struct msg_output *o)
 {
 	struct err e;
 
-	if (o->call != ATTACH || o->stream != STREAM_STDOUT || r->gives_up)
+	if (o->call != ATTACH || o->stream != STREAM_STDOUT || r->line_too_long)
 		return;
 	if (take_in(r, o, &e) == -1)
 		finish_with(r, &e);
@@ -266,7 +266,7 @@ on_process_end(struct relay *r, const struct msg_process_info *p)
 	char       reason[REASON_BYTES + 1];
 
 	pass_on(r, SIZE_MAX);
-	if (!r->gives_up && !r->finished)
+	if (!r->line_too_long && !r->finished)
 		on_framed(r, framer_end(&r->framer, &text), &text);
 	give_up_if_taken(r);
 	if (p->exit_code >= 0)
@@ -331,7 +331,7 @@ on_write_answer(struct relay *r, const struct msg *m)
 {
 	r->write = 0;
 	if (m->failed && m->error.code == E_NOTRUNNING) {
-		r->deaf = true;
+		r->stdin_closed = true;
 		queue_clear(&r->input);
 	} else if (m->failed) {
 		finish_with(r, &m->error);
@@ -349,7 +349,7 @@ on_text(void *guest, const char *text, size_t n)
 {
 	struct relay *r = guest;
 
-	if (r->finished || r->deaf)
+	if (r->finished || r->stdin_closed)
 		return;
 	buf_append(&r->input.bytes, text, n);
 	buf_append(&r->input.bytes, "\n", 1);

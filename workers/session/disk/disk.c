@@ -24,7 +24,7 @@ int
 disk_remember(struct disk *d, const struct msg_disk *told, struct err *e)
 {
 	d->told = *told;
-	return kept_set(&d->kept, MSG_DISK, &d->told, e);
+	return owned_msg_copy(&d->kept, MSG_DISK, &d->told, e);
 }
 
 static int
@@ -150,5 +150,5 @@ void
 disk_clear(struct disk *d)
 {
 	fd_close(&d->tree);
-	kept_clear(&d->kept);
+	owned_msg_clear(&d->kept);
 }

@@ -14,7 +14,7 @@
 
 #include "base/err.h"
 #include "disk/disk_proof.h"
-#include "wire/kept.h"
+#include "wire/owned_msg.h"
 
 /* What is wanted of a mechanism. */
 struct disk_ask {
@@ -47,7 +47,7 @@ extern const struct disk_mechanism disk_loop, disk_btrfs;
 
 struct disk {
 	struct msg_disk   told; /* borrows from the next */
-	struct kept       kept;
+	struct owned_msg  kept;
 	struct disk_limit watched;      /* what a watcher keeps, because no kernel does; 0: nothing */
 	bool              watches_host; /* the workspace among it */
 	int               tree;         /* owned; until the sandbox's child has it.  -1: a tmpfs, or not ours */

@@ -22,7 +22,7 @@
 #include "base/log.h"
 #include "base/sys.h"
 #include "host/confining.h"
-#include "host/ruleset.h"
+#include "host/landlock.h"
 
 enum who { SCAN, LOOK };
 
@@ -134,8 +134,8 @@ set_rlimits(struct err *e)
 static int
 only_beneath(const int *places, size_t n, struct err *e)
 {
-	struct ruleset s;
-	int            r = ruleset_open(&s, LL_ALL_FILES & ~LL_REFER, LL_ALL_NET, e);
+	struct landlock_rules s;
+	int                   r = landlock_rules_open(&s, LL_ALL_FILES & ~LL_REFER, LL_ALL_NET, e);
 
 	if (r == 1) /* this kernel has none; the filter is left */
 		return 0;
@@ -143,11 +143,11 @@ only_beneath(const int *places, size_t n, struct err *e)
 		struct stat st;
 
 		if (fstat(places[i], &st) == 0 && S_ISDIR(st.st_mode))
-			r = ruleset_allow(&s, places[i], LL_READ_DIR, "a directory with a quota", e);
+			r = landlock_rules_allow(&s, places[i], LL_READ_DIR, "a directory with a quota", e);
 	}
 	if (r == 0)
-		r = ruleset_restrict(&s, e);
-	ruleset_close(&s);
+		r = landlock_rules_restrict(&s, e);
+	landlock_rules_close(&s);
 	return r;
 }
 

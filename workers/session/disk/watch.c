@@ -23,14 +23,14 @@ static const char *const phase_text[] = {
 /* A command that waits for a scan that began after it came, or after it ended. */
 struct held {
 	TAILQ_ENTRY(held) next;
-	struct watch   *watch;
-	ev_timer        patience; /* BEFORE: runs for the command's own timeout */
-	uint64_t        exec;
-	enum phase      phase;
-	uint64_t        scan; /* at least this one */
-	struct msg_exec body; /* BEFORE; borrows from the next */
-	struct kept     kept;
-	int             mounts; /* owned; BEFORE: its mount namespace, or -1 */
+	struct watch    *watch;
+	ev_timer         patience; /* BEFORE: runs for the command's own timeout */
+	uint64_t         exec;
+	enum phase       phase;
+	uint64_t         scan; /* at least this one */
+	struct msg_exec  body; /* BEFORE; borrows from the next */
+	struct owned_msg kept;
+	int              mounts; /* owned; BEFORE: its mount namespace, or -1 */
 };
 
 struct watch {
@@ -175,7 +175,7 @@ held_drop(struct watch *w, struct held *h)
 {
 	ev_timer_stop(w->worker->loop, &h->patience);
 	TAILQ_REMOVE(&w->held, h, next);
-	kept_clear(&h->kept);
+	owned_msg_clear(&h->kept);
 	fd_close(&h->mounts);
 	free(h);
 }
@@ -464,7 +464,7 @@ watch_before(struct watch *w, struct msg *m, int mounts, struct err *e)
 		return err_set(e, E_SYS, "no memory for a command");
 	h->body = *x;
 	h->mounts = mounts == -1 ? -1 : fcntl(mounts, F_DUPFD_CLOEXEC, 0);
-	if (kept_set(&h->kept, MSG_EXEC, &h->body, e) == -1) {
+	if (owned_msg_copy(&h->kept, MSG_EXEC, &h->body, e) == -1) {
 		held_drop(w, h);
 		return -1;
 	}

@@ -137,7 +137,7 @@ process_open(struct worker *w, const struct msg_process_record *record, struct e
 	TAILQ_INIT(&p->inputs);
 	ev_timer_init(&p->timer, on_timer, 0., 0.);
 	p->timer.data = p;
-	if (kept_set(&p->record_kept, MSG_PROCESS_RECORD, &p->record, e) == -1 || take_pattern(p, e) == -1) {
+	if (owned_msg_copy(&p->record_kept, MSG_PROCESS_RECORD, &p->record, e) == -1 || take_pattern(p, e) == -1) {
 		process_free(p);
 		return NULL;
 	}
@@ -158,7 +158,7 @@ process_free(struct process *p)
 		regfree(p->pattern);
 	free(p->pattern);
 	buf_clear(&p->line);
-	kept_clear(&p->record_kept);
+	owned_msg_clear(&p->record_kept);
 	free(p->error);
 	free(p);
 }

@@ -52,7 +52,7 @@ struct process {
 	struct worker *worker;
 
 	struct msg_process_record record; /* borrows from the next */
-	struct kept               record_kept;
+	struct owned_msg          record_kept;
 	enum process_state        state;
 	bool                      forgotten; /* has no name any more; freed when nothing waits for it */
 	uint64_t                  exec;      /* init's name for it, also after its end; 0: init never took it */

@@ -421,13 +421,13 @@ cgroup_fork(const struct cgroup *c, int *pidfd)
 }
 
 int
-cgroup_allow(const struct cgroup *c, const struct ruleset *s, struct err *e)
+cgroup_allow(const struct cgroup *c, const struct landlock_rules *s, struct err *e)
 {
 	const int      dirs[] = { c->whole, c->memory, c->v1[CG_PIDS], c->v1[CG_CPU], c->v1[CG_FREEZER] };
 	const uint64_t what = LL_READ_FILE | LL_WRITE_FILE | LL_READ_DIR | LL_MAKE_DIR | LL_REMOVE_DIR;
 
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs); i++)
-		if (dirs[i] >= 0 && ruleset_allow(s, dirs[i], what, "the session's cgroups", e) == -1)
+		if (dirs[i] >= 0 && landlock_rules_allow(s, dirs[i], what, "the session's cgroups", e) == -1)
 			return -1;
 	return 0;
 }

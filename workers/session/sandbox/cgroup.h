@@ -30,7 +30,7 @@
 
 #include "base/err.h"
 #include "host/cgfind.h"
-#include "host/ruleset.h"
+#include "host/landlock.h"
 #include "sandbox/ids.h"
 #include "wire/msg.h"
 
@@ -124,7 +124,7 @@ void cgroup_kill(struct cgroup *);
 int cgroup_remove(struct cgroup *, bool whole, struct err *);
 
 /* Let a worker that may open nothing else go on with them. */
-int cgroup_allow(const struct cgroup *, const struct ruleset *, struct err *);
+int cgroup_allow(const struct cgroup *, const struct landlock_rules *, struct err *);
 
 /* Close descriptors, free memory; the directories stay. */
 void cgroup_clear(struct cgroup *);

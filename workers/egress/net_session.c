@@ -1,4 +1,4 @@
-#include "tenant.h"
+#include "net_session.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "base/fd.h"
 #include "rules/refusals.h"
-#include "tenant_impl.h"
+#include "net_session_impl.h"
 
 enum {
 	REFUSALS_BURST = 64,      /* messages before others get their turn */
@@ -19,13 +19,13 @@ enum {
 static void
 on_question(void *arg, const char *name, struct verdict *v)
 {
-	struct tenant *t = arg;
+	struct net_session *t = arg;
 
 	t->numbers.dns_queries++;
-	tenant_changed(t);
+	net_session_changed(t);
 	reach_judge_name(&t->reach, name, v);
 	if (!v->allowed)
-		tenant_deny(t, NET_DNS, name, &(struct netaddr){ 0 }, 0, v->rule);
+		net_session_deny(t, NET_DNS, name, &(struct netaddr){ 0 }, 0, v->rule);
 }
 
 /*
@@ -35,15 +35,15 @@ on_question(void *arg, const char *name, struct verdict *v)
 static bool
 on_address(void *arg, const char *name, const struct netaddr *a, uint32_t ttl_sec)
 {
-	struct tenant *t = arg;
-	struct place   p;
-	struct verdict v;
+	struct net_session *t = arg;
+	struct place        p;
+	struct verdict      v;
 
 	reach_place(&t->reach, a, 0, &p);
 	if (p.way == WAY_NONE)
 		return false;
 	if ((p.way == WAY_OWN || netrange_of(a) != NULL) && !reach_somewhere(&t->reach, &p, name, &v)) {
-		tenant_deny(t, NET_DNS, name, a, 0, v.rule);
+		net_session_deny(t, NET_DNS, name, a, 0, v.rule);
 		return false;
 	}
 	reach_pin(&t->reach, a, name, ttl_sec);
@@ -53,10 +53,10 @@ on_address(void *arg, const char *name, const struct netaddr *a, uint32_t ttl_se
 static void
 on_over_limit(void *arg)
 {
-	struct tenant *t = arg;
+	struct net_session *t = arg;
 
 	t->numbers.over_limit++;
-	tenant_changed(t);
+	net_session_changed(t);
 }
 
 static const struct dns_ops dns_ops = { .judge = on_question, .address = on_address, .over_limit = on_over_limit };
@@ -66,9 +66,9 @@ static const struct dns_ops dns_ops = { .judge = on_question, .address = on_addr
 static void
 on_refusal(void *arg, const struct refusal *r)
 {
-	struct tenant *t = arg;
-	struct names   names;
-	char           rule[LIM_NET_RULE + 1];
+	struct net_session *t = arg;
+	struct names        names;
+	char                rule[LIM_NET_RULE + 1];
 
 	if (r->too_fast) {
 		on_over_limit(t);
@@ -76,13 +76,13 @@ on_refusal(void *arg, const struct refusal *r)
 	}
 	refusal_rule(r, rule);
 	reach_names(&t->reach, &r->to, &names);
-	tenant_deny(t, r->kind, names.n > 0 ? names.v[0] : "", &r->to, r->port, rule);
+	net_session_deny(t, r->kind, names.n > 0 ? names.v[0] : "", &r->to, r->port, rule);
 }
 
 static void
 on_refused(struct ev_loop *loop, ev_io *w, int revents)
 {
-	struct tenant *t = w->data;
+	struct net_session *t = w->data;
 
 	(void)loop;
 	(void)revents;
@@ -90,30 +90,30 @@ on_refused(struct ev_loop *loop, ev_io *w, int revents)
 }
 
 void
-tenant_catch_up(struct tenant *t)
+net_session_catch_up(struct net_session *t)
 {
 	if (t->refusals != -1)
 		refusals_take(t->refusals, CATCH_UP_REFUSALS, on_refusal, t);
-	tenant_accept(t, CATCH_UP_ACCEPT);
+	net_session_accept(t, CATCH_UP_ACCEPT);
 }
 
 /* ---- life ---------------------------------------------------------------------------- */
 
 static int
-open_reach(struct tenant *t, const struct msg_egress_open *m, struct err *e)
+open_reach(struct net_session *t, const struct msg_egress_open *m, struct err *e)
 {
 	t->reach.routes = t->egress->routes;
 	t->reach.own = &t->egress->own;
-	t->reach.set = sets_find(t->egress->sets, t->set);
+	t->reach.set = rule_sets_find(t->egress->sets, t->set);
 	if ((t->reach.pins = pins_open()) == NULL)
 		return err_set(e, E_SYS, "no memory for names");
 	if (m->narrow.n == 0)
 		return 0;
-	return laws_init(&t->reach.narrow, m->narrow.v, m->narrow.n, e);
+	return compiled_rules_init(&t->reach.narrow, m->narrow.v, m->narrow.n, e);
 }
 
 static int
-open_sockets(struct tenant *t, struct msg *m, struct err *e)
+open_sockets(struct net_session *t, struct msg *m, struct err *e)
 {
 	const struct msg_egress_open *o = m->body;
 	struct egress                *g = t->egress;
@@ -128,13 +128,13 @@ open_sockets(struct tenant *t, struct msg *m, struct err *e)
 		ev_io_set(&t->refused, t->refusals, EV_READ);
 		ev_io_start(g->loop, &t->refused);
 	}
-	return tenant_accept_init(t, e);
+	return net_session_accept_init(t, e);
 }
 
-static struct tenant *
-tenant_new(struct egress *g, uint64_t id)
+static struct net_session *
+net_session_new(struct egress *g, uint64_t id)
 {
-	struct tenant *t = calloc(1, sizeof(*t));
+	struct net_session *t = calloc(1, sizeof(*t));
 
 	if (t == NULL)
 		return NULL;
@@ -143,8 +143,8 @@ tenant_new(struct egress *g, uint64_t id)
 	t->listener = t->refusals = -1;
 	g->tenants++;
 	TAILQ_INIT(&t->flows);
-	party_init(&t->party);
-	tenant_tell_init(t);
+	fairq_class_init(&t->party);
+	net_session_tell_init(t);
 	ev_init(&t->refused, on_refused);
 	t->refused.data = t;
 	t->home = (struct flow_home){
@@ -153,31 +153,31 @@ tenant_new(struct egress *g, uint64_t id)
 		.hello = g->hello,
 		.buffer = g->buffer,
 		.party = &t->party,
-		.ops = &tenant_flow_ops,
+		.ops = &net_session_flow_ops,
 		.arg = t,
 	};
 	return t;
 }
 
-struct tenant *
-tenant_open(struct egress *g, struct msg *m, struct err *e)
+struct net_session *
+net_session_open(struct egress *g, struct msg *m, struct err *e)
 {
 	const struct msg_egress_open *o = m->body;
-	struct tenant                *t = tenant_new(g, o->id);
+	struct net_session           *t = net_session_new(g, o->id);
 
 	if (t == NULL || (t->set = strdup(o->set)) == NULL) {
 		err_set(e, E_SYS, "no memory for a network");
-		tenant_close(&t);
+		net_session_close(&t);
 		return NULL;
 	}
-	tenant_remember(t, &o->before);
+	net_session_remember(t, &o->before);
 	if (open_reach(t, o, e) == -1 || open_sockets(t, m, e) == -1)
-		tenant_close(&t);
+		net_session_close(&t);
 	return t;
 }
 
 static void
-cut_flows(struct tenant *t)
+cut_flows(struct net_session *t)
 {
 	struct flow *f;
 
@@ -189,10 +189,10 @@ cut_flows(struct tenant *t)
 }
 
 void
-tenant_close(struct tenant **tp)
+net_session_close(struct net_session **tp)
 {
-	struct tenant  *t = *tp;
-	struct ev_loop *loop;
+	struct net_session *t = *tp;
+	struct ev_loop     *loop;
 
 	if (t == NULL)
 		return;
@@ -207,7 +207,7 @@ tenant_close(struct tenant **tp)
 	fd_close(&t->listener);
 	fd_close(&t->refusals);
 	pins_close(&t->reach.pins);
-	laws_clear(&t->reach.narrow);
+	compiled_rules_clear(&t->reach.narrow);
 	denials_clear(&t->denials);
 	t->egress->tenants--;
 	free(t->set);
@@ -215,7 +215,7 @@ tenant_close(struct tenant **tp)
 }
 
 uint64_t
-tenant_id(const struct tenant *t)
+net_session_id(const struct net_session *t)
 {
 	return t->id;
 }
@@ -224,7 +224,7 @@ tenant_id(const struct tenant *t)
 
 /* By the names it was allowed for: whether the session is still told them does not matter to what is open. */
 static bool
-may_stay(struct tenant *t, struct flow *f, struct verdict *v)
+may_stay(struct net_session *t, struct flow *f, struct verdict *v)
 {
 	reach_judge(&t->reach, &f->place, f->names, f->n_names, v);
 	if (!v->allowed)
@@ -236,17 +236,17 @@ may_stay(struct tenant *t, struct flow *f, struct verdict *v)
 }
 
 void
-tenant_rejudge(struct tenant *t)
+net_session_rejudge(struct net_session *t)
 {
 	struct flow   *f, *following;
 	struct verdict v;
 
-	t->reach.set = sets_find(t->egress->sets, t->set);
+	t->reach.set = rule_sets_find(t->egress->sets, t->set);
 	for (f = TAILQ_FIRST(&t->flows); f != NULL; f = following) {
 		following = TAILQ_NEXT(f, next);
 		if (may_stay(t, f, &v))
 			continue;
-		tenant_deny(t, NET_TCP, v.name, &f->place.address, f->place.port, v.rule);
-		tenant_flow_ops.over(t, f, FLOW_DENIED);
+		net_session_deny(t, NET_TCP, v.name, &f->place.address, f->place.port, v.rule);
+		net_session_flow_ops.over(t, f, FLOW_DENIED);
 	}
 }

@@ -1,14 +1,14 @@
-#include "rules/sets.h"
+#include "rules/rule_sets.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct set {
-	char       *name; /* owned */
-	struct laws laws;
+	char                 *name; /* owned */
+	struct compiled_rules laws;
 };
 
-struct sets {
+struct rule_sets {
 	size_t     n;
 	struct set v[];
 };
@@ -30,9 +30,9 @@ add_edge(struct edges *e, uint64_t port)
 }
 
 int
-laws_init(struct laws *l, const struct msg_net_rule *rules, size_t n, struct err *e)
+compiled_rules_init(struct compiled_rules *l, const struct msg_net_rule *rules, size_t n, struct err *e)
 {
-	*l = (struct laws){ 0 };
+	*l = (struct compiled_rules){ 0 };
 	if ((l->rules = rules_new(rules, n, e)) == NULL)
 		return -1;
 	add_edge(&l->edges, 1);
@@ -44,7 +44,7 @@ laws_init(struct laws *l, const struct msg_net_rule *rules, size_t n, struct err
 }
 
 void
-laws_clear(struct laws *l)
+compiled_rules_clear(struct compiled_rules *l)
 {
 	rules_drop(&l->rules);
 }
@@ -56,15 +56,15 @@ set_init(struct set *s, const struct msg_net_set *from, struct err *e)
 {
 	if ((s->name = strdup(from->name)) == NULL)
 		return err_set(e, E_SYS, "no memory for rules");
-	if (laws_init(&s->laws, from->rules.v, from->rules.n, e) == -1)
+	if (compiled_rules_init(&s->laws, from->rules.v, from->rules.n, e) == -1)
 		return err_prefix(e, "set '%s'", from->name);
 	return 0;
 }
 
-struct sets *
-sets_new(const struct msg_net_set *from, size_t n, struct err *e)
+struct rule_sets *
+rule_sets_new(const struct msg_net_set *from, size_t n, struct err *e)
 {
-	struct sets *s = calloc(1, sizeof(*s) + n * sizeof(s->v[0]));
+	struct rule_sets *s = calloc(1, sizeof(*s) + n * sizeof(s->v[0]));
 
 	if (s == NULL) {
 		err_set(e, E_SYS, "no memory for rules");
@@ -73,31 +73,31 @@ sets_new(const struct msg_net_set *from, size_t n, struct err *e)
 	s->n = n;
 	for (size_t i = 0; i < n; i++)
 		if (set_init(&s->v[i], &from[i], e) == -1) {
-			sets_free(&s);
+			rule_sets_free(&s);
 			return NULL;
 		}
 	return s;
 }
 
 void
-sets_free(struct sets **sp)
+rule_sets_free(struct rule_sets **sp)
 {
-	struct sets *s = *sp;
+	struct rule_sets *s = *sp;
 
 	if (s == NULL)
 		return;
 	*sp = NULL;
 	for (size_t i = 0; i < s->n; i++) {
-		laws_clear(&s->v[i].laws);
+		compiled_rules_clear(&s->v[i].laws);
 		free(s->v[i].name);
 	}
 	free(s);
 }
 
-const struct laws *
-sets_find(const struct sets *s, const char *name)
+const struct compiled_rules *
+rule_sets_find(const struct rule_sets *s, const char *name)
 {
-	const struct laws *common = NULL;
+	const struct compiled_rules *common = NULL;
 
 	for (size_t i = 0; i < s->n; i++) {
 		if (strcmp(s->v[i].name, name) == 0)

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "tenant_impl.h"
+#include "net_session_impl.h"
 
 static const double TELL_SEC = 0.25;
 
@@ -21,7 +21,7 @@ struct told {
 };
 
 static void
-fill(const struct tenant *t, struct told *to)
+fill(const struct net_session *t, struct told *to)
 {
 	to->info = t->numbers;
 	to->info.denials.n = denials_list(&t->denials, to->denials);
@@ -31,7 +31,7 @@ fill(const struct tenant *t, struct told *to)
 }
 
 static void
-fill_flows(const struct tenant *t, struct told *to)
+fill_flows(const struct net_session *t, struct told *to)
 {
 	uint64_t           now = span_ms();
 	const struct flow *f;
@@ -57,7 +57,7 @@ fill_flows(const struct tenant *t, struct told *to)
 static void
 on_telling(struct ev_loop *loop, ev_timer *w, int revents)
 {
-	struct tenant           *t = w->data;
+	struct net_session      *t = w->data;
 	struct told              told;
 	struct msg_egress_counts m = { .id = t->id };
 	struct err               e;
@@ -65,7 +65,7 @@ on_telling(struct ev_loop *loop, ev_timer *w, int revents)
 	(void)loop;
 	(void)revents;
 	if (link_queued(t->egress->link) >= QUEUE_MOST) {
-		tenant_changed(t);
+		net_session_changed(t);
 		return;
 	}
 	fill(t, &told);
@@ -75,7 +75,7 @@ on_telling(struct ev_loop *loop, ev_timer *w, int revents)
 }
 
 void
-tenant_changed(struct tenant *t)
+net_session_changed(struct net_session *t)
 {
 	if (ev_is_active(&t->telling))
 		return;
@@ -84,7 +84,7 @@ tenant_changed(struct tenant *t)
 }
 
 void
-tenant_tell_init(struct tenant *t)
+net_session_tell_init(struct net_session *t)
 {
 	msg_defaults(MSG_NET_INFO, &t->numbers);
 	t->numbers.mode = NET_MODE_EGRESS;
@@ -95,7 +95,7 @@ tenant_tell_init(struct tenant *t)
 
 /* Oldest first, so that the newest is in front again. */
 void
-tenant_remember(struct tenant *t, const struct msg_net_info *before)
+net_session_remember(struct net_session *t, const struct msg_net_info *before)
 {
 	uint64_t untold;
 
@@ -109,7 +109,7 @@ tenant_remember(struct tenant *t, const struct msg_net_info *before)
 }
 
 static void
-tell_denial(struct tenant *t, const struct msg_net_denial *what, uint64_t count)
+tell_denial(struct net_session *t, const struct msg_net_denial *what, uint64_t count)
 {
 	struct msg_egress_denied m = { .id = t->id, .denial = *what };
 	struct err               e;
@@ -120,8 +120,8 @@ tell_denial(struct tenant *t, const struct msg_net_denial *what, uint64_t count)
 }
 
 void
-tenant_deny(
-    struct tenant *t, enum net_kind kind, const char *name, const struct netaddr *a, uint16_t port, const char *rule)
+net_session_deny(struct net_session *t, enum net_kind kind, const char *name, const struct netaddr *a, uint16_t port,
+    const char *rule)
 {
 	char                  address[NETADDR_TEXT];
 	uint64_t              count;
@@ -136,18 +136,18 @@ tenant_deny(
 	};
 
 	t->numbers.denied++;
-	tenant_changed(t);
+	net_session_changed(t);
 	if (denials_add(&t->denials, &what, span_ms(), &count))
 		tell_denial(t, &what, count);
 }
 
 void
-tenant_answer(struct tenant *t, uint64_t id, bool with_flows)
+net_session_answer(struct net_session *t, uint64_t id, bool with_flows)
 {
 	struct told told;
 	struct err  e;
 
-	tenant_catch_up(t);
+	net_session_catch_up(t);
 	fill(t, &told);
 	if (with_flows)
 		fill_flows(t, &told);

@@ -1,13 +1,13 @@
 /* The codec knows how to walk every struct, so a copy is one encoded and decoded again. */
-#include "wire/kept.h"
+#include "wire/owned_msg.h"
 
 #include <string.h>
 
 int
-kept_set(struct kept *k, enum msg_type t, void *body, struct err *e)
+owned_msg_copy(struct owned_msg *k, enum msg_type t, void *body, struct err *e)
 {
-	struct packet p = { 0 };
-	struct kept   fresh = { 0 };
+	struct packet    p = { 0 };
+	struct owned_msg fresh = { 0 };
 
 	if (msg_encode_reply(&p, t, 0, 0, body, e) == -1) {
 		packet_clear(&p);
@@ -19,19 +19,19 @@ kept_set(struct kept *k, enum msg_type t, void *body, struct err *e)
 	if (r == 0)
 		r = msg_expect(&fresh.msg, t, e);
 	if (r == -1) {
-		kept_clear(&fresh);
+		owned_msg_clear(&fresh);
 		return -1;
 	}
-	kept_clear(k);
+	owned_msg_clear(k);
 	*k = fresh;
 	memcpy(body, k->msg.body, msg_def(t)->size);
 	return 0;
 }
 
 void
-kept_clear(struct kept *k)
+owned_msg_clear(struct owned_msg *k)
 {
 	msg_clear(&k->msg);
 	buf_clear(&k->bytes);
-	*k = (struct kept){ 0 };
+	*k = (struct owned_msg){ 0 };
 }

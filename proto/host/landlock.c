@@ -1,4 +1,4 @@
-#include "host/ruleset.h"
+#include "host/landlock.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -23,17 +23,17 @@ struct path_beneath_attr {
 } __attribute__((packed));
 
 int
-ruleset_open(struct ruleset *s, uint64_t files, uint64_t net, struct err *e)
+landlock_rules_open(struct landlock_rules *s, uint64_t files, uint64_t net, struct err *e)
 {
-	return ruleset_open_scoped(s, files, net, LL_SCOPE_ABSTRACT | LL_SCOPE_SIGNAL, e);
+	return landlock_rules_open_scoped(s, files, net, LL_SCOPE_ABSTRACT | LL_SCOPE_SIGNAL, e);
 }
 
 int
-ruleset_open_scoped(struct ruleset *s, uint64_t files, uint64_t net, uint64_t scopes, struct err *e)
+landlock_rules_open_scoped(struct landlock_rules *s, uint64_t files, uint64_t net, uint64_t scopes, struct err *e)
 {
 	int abi = (int)syscall(SYS_landlock_create_ruleset, NULL, 0, CREATE_RULESET_VERSION);
 
-	*s = (struct ruleset){ .fd = -1 };
+	*s = (struct landlock_rules){ .fd = -1 };
 	if (abi < 1 || (abi == 1 && (files & LL_REFER)))
 		return 1;
 	struct ruleset_attr attr = { .handled_fs = files, .handled_net = abi >= 4 ? net : 0 };
@@ -49,7 +49,7 @@ ruleset_open_scoped(struct ruleset *s, uint64_t files, uint64_t net, uint64_t sc
 }
 
 int
-ruleset_allow(const struct ruleset *s, int place, uint64_t what, const char *name, struct err *e)
+landlock_rules_allow(const struct landlock_rules *s, int place, uint64_t what, const char *name, struct err *e)
 {
 	struct path_beneath_attr attr = { .allowed = what & s->handled, .parent = place };
 
@@ -59,7 +59,7 @@ ruleset_allow(const struct ruleset *s, int place, uint64_t what, const char *nam
 }
 
 int
-ruleset_restrict(const struct ruleset *s, struct err *e)
+landlock_rules_restrict(const struct landlock_rules *s, struct err *e)
 {
 	if (syscall(SYS_landlock_restrict_self, s->fd, 0) == -1)
 		return err_sys(e, "landlock_restrict_self");
@@ -67,7 +67,7 @@ ruleset_restrict(const struct ruleset *s, struct err *e)
 }
 
 void
-ruleset_close(struct ruleset *s)
+landlock_rules_close(struct landlock_rules *s)
 {
 	fd_close(&s->fd);
 }

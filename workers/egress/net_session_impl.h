@@ -1,13 +1,13 @@
-/* The rooms of a tenant: tenant.c its life, tenant_accept.c its connections, tenant_tell.c what is said of it. */
+/* The rooms of a tenant: tenant.c its life, net_session_accept.c its connections, net_session_tell.c what is said of it. */
 #ifndef EGRESS_TENANT_IMPL_H
 #define EGRESS_TENANT_IMPL_H
 
 #include "flow/flow.h"
 #include "rules/denials.h"
 #include "rules/reach.h"
-#include "tenant.h"
+#include "net_session.h"
 
-struct tenant {
+struct net_session {
 	struct egress      *egress;
 	uint64_t            id;
 	char               *set; /* owned; whose rules */
@@ -17,7 +17,7 @@ struct tenant {
 	ev_timer            away;               /* runs while the kernel has no room */
 	ev_io               refused;
 	struct dns         *dns; /* owned */
-	struct party        party;
+	struct fairq_class  party;
 	struct flow_home    home;
 	struct flow_list    flows;   /* owned */
 	struct msg_net_info numbers; /* without lists */
@@ -27,22 +27,22 @@ struct tenant {
 };
 
 /* Numbers have changed: they are told soon. */
-void tenant_changed(struct tenant *);
+void net_session_changed(struct net_session *);
 
 /* Count a denial, keep it, and tell it to the log.  An address of no family: none. */
-void tenant_deny(
-    struct tenant *, enum net_kind, const char *name, const struct netaddr *, uint16_t port, const char *rule);
-void tenant_remember(struct tenant *, const struct msg_net_info *before);
+void net_session_deny(
+    struct net_session *, enum net_kind, const char *name, const struct netaddr *, uint16_t port, const char *rule);
+void net_session_remember(struct net_session *, const struct msg_net_info *before);
 
 /* All that was refused before now is counted. */
-void tenant_catch_up(struct tenant *);
+void net_session_catch_up(struct net_session *);
 
-void tenant_tell_init(struct tenant *);
+void net_session_tell_init(struct net_session *);
 
 /* Connections that wait at the listener, up to so many. */
-void tenant_accept(struct tenant *, int most);
-int  tenant_accept_init(struct tenant *, struct err *);
+void net_session_accept(struct net_session *, int most);
+int  net_session_accept_init(struct net_session *, struct err *);
 
-extern const struct flow_ops tenant_flow_ops;
+extern const struct flow_ops net_session_flow_ops;
 
 #endif

@@ -6,7 +6,7 @@
  * Events are only written down while they are read.  Turns are run afterwards, and nothing that ended in one of them
  * can be in a list of events.
  */
-#include "flow/turns.h"
+#include "flow/fairq.h"
 
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -19,34 +19,34 @@ enum {
 	HEAVY = 4,    /* and those of them that did all they may in one: together less than a millisecond */
 };
 
-struct turns {
+struct fairq {
 	struct ev_loop *loop;
 	int             set; /* owned */
 	ev_io           told;
 	ev_idle         more; /* runs while somebody waits */
-	TAILQ_HEAD(, party) parties;
+	TAILQ_HEAD(, fairq_class) parties;
 };
 
 static bool
-party_waits(const struct party *p)
+fairq_class_waits(const struct fairq_class *p)
 {
 	return !TAILQ_EMPTY(&p->waiting);
 }
 
 void
-party_init(struct party *p)
+fairq_class_init(struct fairq_class *p)
 {
 	TAILQ_INIT(&p->waiting);
 }
 
 void
-turn_soon(struct turns *t, struct turn *one)
+turn_soon(struct fairq *t, struct turn *one)
 {
-	struct party *p = one->party;
+	struct fairq_class *p = one->party;
 
 	if (one->waits)
 		return;
-	if (!party_waits(p))
+	if (!fairq_class_waits(p))
 		TAILQ_INSERT_TAIL(&t->parties, p, next);
 	one->waits = true;
 	TAILQ_INSERT_TAIL(&p->waiting, one, next);
@@ -54,25 +54,25 @@ turn_soon(struct turns *t, struct turn *one)
 }
 
 void
-turn_stop(struct turns *t, struct turn *one)
+turn_stop(struct fairq *t, struct turn *one)
 {
 	if (!one->waits)
 		return;
 	one->waits = false;
 	TAILQ_REMOVE(&one->party->waiting, one, next);
-	if (!party_waits(one->party))
+	if (!fairq_class_waits(one->party))
 		TAILQ_REMOVE(&t->parties, one->party, next);
 }
 
 /* The first of the first party, which goes behind the others. */
 static struct turn *
-next_turn(struct turns *t)
+next_turn(struct fairq *t)
 {
-	struct party *p = TAILQ_FIRST(&t->parties);
-	struct turn  *one = TAILQ_FIRST(&p->waiting);
+	struct fairq_class *p = TAILQ_FIRST(&t->parties);
+	struct turn        *one = TAILQ_FIRST(&p->waiting);
 
 	turn_stop(t, one);
-	if (party_waits(p)) {
+	if (fairq_class_waits(p)) {
 		TAILQ_REMOVE(&t->parties, p, next);
 		TAILQ_INSERT_TAIL(&t->parties, p, next);
 	}
@@ -80,7 +80,7 @@ next_turn(struct turns *t)
 }
 
 static void
-read_events(struct turns *t)
+read_events(struct fairq *t)
 {
 	struct epoll_event events[EVENTS];
 	int                n = epoll_wait(t->set, events, EVENTS, 0);
@@ -98,7 +98,7 @@ read_events(struct turns *t)
  * than one turn's work waiting would be passed by those that always have.
  */
 static void
-run(struct turns *t)
+run(struct fairq *t)
 {
 	for (int i = 0, heavy = 0; i < BURST && heavy < HEAVY && !TAILQ_EMPTY(&t->parties); i++) {
 		struct turn *one = next_turn(t);
@@ -124,7 +124,7 @@ on_more(struct ev_loop *loop, ev_idle *w, int revents)
 static void
 on_told(struct ev_loop *loop, ev_io *w, int revents)
 {
-	struct turns *t = w->data;
+	struct fairq *t = w->data;
 
 	(void)loop;
 	(void)revents;
@@ -133,17 +133,17 @@ on_told(struct ev_loop *loop, ev_io *w, int revents)
 }
 
 int
-turns_watch(struct turns *t, struct wire *w, struct err *e)
+fairq_watch(struct fairq *t, struct wire *w, struct err *e)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data.ptr = w };
 
 	return epoll_ctl(t->set, EPOLL_CTL_ADD, w->fd, &event) == 0 ? 0 : err_sys(e, "watch a connection");
 }
 
-struct turns *
-turns_open(struct ev_loop *loop, struct err *e)
+struct fairq *
+fairq_open(struct ev_loop *loop, struct err *e)
 {
-	struct turns *t = calloc(1, sizeof(*t));
+	struct fairq *t = calloc(1, sizeof(*t));
 
 	if (t == NULL || (t->set = epoll_create1(EPOLL_CLOEXEC)) == -1) {
 		err_sys(e, "a set of sockets to watch");
@@ -161,9 +161,9 @@ turns_open(struct ev_loop *loop, struct err *e)
 }
 
 void
-turns_close(struct turns **tp)
+fairq_close(struct fairq **tp)
 {
-	struct turns *t = *tp;
+	struct fairq *t = *tp;
 
 	if (t == NULL)
 		return;

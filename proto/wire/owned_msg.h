@@ -7,13 +7,13 @@
 
 #include "wire/msg.h"
 
-struct kept {
+struct owned_msg {
 	struct buf bytes; /* owned */
 	struct msg msg;   /* owned */
 };
 
 /* Copy a struct msg_<type>; *body becomes the copy.  What was kept before goes, but only on success. */
-int  kept_set(struct kept *, enum msg_type, void *body, struct err *);
-void kept_clear(struct kept *);
+int  owned_msg_copy(struct owned_msg *, enum msg_type, void *body, struct err *);
+void owned_msg_clear(struct owned_msg *);
 
 #endif

@@ -33,7 +33,7 @@ enum {
 	LL_SCOPE_SIGNAL = 2,
 };
 
-struct ruleset {
+struct landlock_rules {
 	int      fd; /* owned */
 	uint64_t handled;
 };
@@ -43,16 +43,16 @@ struct ruleset {
  * domain where the kernel knows how.  1: this kernel has no landlock that would do; -1 and why.
  * Without LL_REFER nothing can be moved to another directory, and the first ABI does.
  */
-int ruleset_open(struct ruleset *, uint64_t files, uint64_t net, struct err *);
+int landlock_rules_open(struct landlock_rules *, uint64_t files, uint64_t net, struct err *);
 
 /* The same, but only these scopes end at the domain. */
-int ruleset_open_scoped(struct ruleset *, uint64_t files, uint64_t net, uint64_t scopes, struct err *);
+int landlock_rules_open_scoped(struct landlock_rules *, uint64_t files, uint64_t net, uint64_t scopes, struct err *);
 
 /* All of this beneath a place, which name tells in the error. */
-int ruleset_allow(const struct ruleset *, int place, uint64_t what, const char *name, struct err *);
+int landlock_rules_allow(const struct landlock_rules *, int place, uint64_t what, const char *name, struct err *);
 
 /* From here on, for this process and all that come from it. */
-int  ruleset_restrict(const struct ruleset *, struct err *);
-void ruleset_close(struct ruleset *);
+int  landlock_rules_restrict(const struct landlock_rules *, struct err *);
+void landlock_rules_close(struct landlock_rules *);
 
 #endif

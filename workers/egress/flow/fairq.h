@@ -14,18 +14,18 @@
 
 #include "base/err.h"
 
-struct turns;
+struct fairq;
 struct turn;
 
-struct party {
-	TAILQ_ENTRY(party) next;
+struct fairq_class {
+	TAILQ_ENTRY(fairq_class) next;
 	TAILQ_HEAD(, turn) waiting; /* the party waits while there is one */
 };
 
 struct turn {
 	TAILQ_ENTRY(turn) next;
-	struct party *party;
-	bool          waits;
+	struct fairq_class *party;
+	bool                waits;
 
 	/* One piece of work; true: there is more.  It may end itself, and returns false then. */
 	bool (*fn)(struct turn *);
@@ -38,15 +38,15 @@ struct wire {
 	uint32_t     seen; /* EPOLLIN and so on, since it was cleared */
 };
 
-struct turns *turns_open(struct ev_loop *, struct err *); /* NULL and the reason */
-void          turns_close(struct turns **);
+struct fairq *fairq_open(struct ev_loop *, struct err *); /* NULL and the reason */
+void          fairq_close(struct fairq **);
 
-void party_init(struct party *);
+void fairq_class_init(struct fairq_class *);
 
-int  turns_watch(struct turns *, struct wire *, struct err *);
-void turn_soon(struct turns *, struct turn *);
+int  fairq_watch(struct fairq *, struct wire *, struct err *);
+void turn_soon(struct fairq *, struct turn *);
 
 /* It does not wait any more. */
-void turn_stop(struct turns *, struct turn *);
+void turn_stop(struct fairq *, struct turn *);
 
 #endif

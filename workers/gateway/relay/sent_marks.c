@@ -1,4 +1,4 @@
-#include "relay/taken.h"
+#include "relay/sent_marks.h"
 
 /* A server's: not masked. */
 static size_t
@@ -8,7 +8,7 @@ frame_bytes(size_t text)
 }
 
 void
-taken_add(struct taken *t, size_t text_bytes, uint64_t to)
+sent_marks_add(struct sent_marks *t, size_t text_bytes, uint64_t to)
 {
 	size_t last = (t->first + t->n + TAKEN_MARKS - 1) % TAKEN_MARKS;
 
@@ -23,7 +23,7 @@ taken_add(struct taken *t, size_t text_bytes, uint64_t to)
 }
 
 void
-taken_update(struct taken *t, size_t queued)
+sent_marks_update(struct sent_marks *t, size_t queued)
 {
 	while (t->n > 0 && t->handed - t->marks[t->first].handed >= queued) {
 		t->to = t->marks[t->first].to;

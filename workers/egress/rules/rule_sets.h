@@ -17,20 +17,20 @@ struct edges {
 	uint16_t v[EDGES_MOST];
 };
 
-struct laws {
+struct compiled_rules {
 	struct rules *rules; /* owned */
 	struct edges  edges;
 };
 
-int  laws_init(struct laws *, const struct msg_net_rule *, size_t n, struct err *);
-void laws_clear(struct laws *);
+int  compiled_rules_init(struct compiled_rules *, const struct msg_net_rule *, size_t n, struct err *);
+void compiled_rules_clear(struct compiled_rules *);
 
-struct sets;
+struct rule_sets;
 
-struct sets *sets_new(const struct msg_net_set *, size_t n, struct err *); /* NULL and the reason */
-void         sets_free(struct sets **);
+struct rule_sets *rule_sets_new(const struct msg_net_set *, size_t n, struct err *); /* NULL and the reason */
+void              rule_sets_free(struct rule_sets **);
 
 /* That of this name, else the one without a name; NULL when there is none at all, and so no rule. */
-const struct laws *sets_find(const struct sets *, const char *name);
+const struct compiled_rules *rule_sets_find(const struct rule_sets *, const char *name);
 
 #endif

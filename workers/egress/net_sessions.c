@@ -1,4 +1,4 @@
-#include "tenants.h"
+#include "net_sessions.h"
 
 #include <stdlib.h>
 #include <sys/queue.h>
@@ -7,19 +7,19 @@ enum { CHAINS = 1024 }; /* ids are counted up, so sessions spread evenly */
 
 struct entry {
 	LIST_ENTRY(entry) next;
-	struct tenant *tenant; /* owned */
+	struct net_session *tenant; /* owned */
 };
 
 LIST_HEAD(chain, entry);
 
-struct tenants {
+struct net_sessions {
 	struct chain chains[CHAINS];
 };
 
-struct tenants *
-tenants_open(struct err *e)
+struct net_sessions *
+net_sessions_open(struct err *e)
 {
-	struct tenants *t = calloc(1, sizeof(*t));
+	struct net_sessions *t = calloc(1, sizeof(*t));
 
 	if (t == NULL)
 		err_set(e, E_SYS, "no memory for sessions");
@@ -27,18 +27,18 @@ tenants_open(struct err *e)
 }
 
 static struct entry *
-find(struct tenants *t, uint64_t id)
+find(struct net_sessions *t, uint64_t id)
 {
 	struct entry *one;
 
 	LIST_FOREACH (one, &t->chains[id % CHAINS], next)
-		if (tenant_id(one->tenant) == id)
+		if (net_session_id(one->tenant) == id)
 			return one;
 	return NULL;
 }
 
-struct tenant *
-tenants_find(struct tenants *t, uint64_t id)
+struct net_session *
+net_sessions_find(struct net_sessions *t, uint64_t id)
 {
 	struct entry *one = find(t, id);
 
@@ -46,16 +46,16 @@ tenants_find(struct tenants *t, uint64_t id)
 }
 
 int
-tenants_add(struct tenants *t, struct tenant *who, struct err *e)
+net_sessions_add(struct net_sessions *t, struct net_session *who, struct err *e)
 {
 	struct entry *one = calloc(1, sizeof(*one));
 
 	if (one == NULL) {
-		tenant_close(&who);
+		net_session_close(&who);
 		return err_set(e, E_SYS, "no memory for a session");
 	}
 	one->tenant = who;
-	LIST_INSERT_HEAD(&t->chains[tenant_id(who) % CHAINS], one, next);
+	LIST_INSERT_HEAD(&t->chains[net_session_id(who) % CHAINS], one, next);
 	return 0;
 }
 
@@ -63,12 +63,12 @@ static void
 drop(struct entry *one)
 {
 	LIST_REMOVE(one, next);
-	tenant_close(&one->tenant);
+	net_session_close(&one->tenant);
 	free(one);
 }
 
 void
-tenants_drop(struct tenants *t, uint64_t id)
+net_sessions_drop(struct net_sessions *t, uint64_t id)
 {
 	struct entry *one = find(t, id);
 
@@ -77,7 +77,7 @@ tenants_drop(struct tenants *t, uint64_t id)
 }
 
 void
-tenants_each(struct tenants *t, void (*fn)(struct tenant *))
+net_sessions_each(struct net_sessions *t, void (*fn)(struct net_session *))
 {
 	struct entry *one;
 
@@ -87,9 +87,9 @@ tenants_each(struct tenants *t, void (*fn)(struct tenant *))
 }
 
 void
-tenants_close(struct tenants **tp)
+net_sessions_close(struct net_sessions **tp)
 {
-	struct tenants *t = *tp;
+	struct net_sessions *t = *tp;
 
 	if (t == NULL)
 		return;

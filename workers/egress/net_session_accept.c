@@ -20,7 +20,7 @@
 
 #include "base/fd.h"
 #include "flow/original.h"
-#include "tenant_impl.h"
+#include "net_session_impl.h"
 
 static const double AWAY_SEC = 0.1;
 
@@ -43,7 +43,7 @@ enum {
 
 /* In the table of the host. */
 static bool
-may_be_tracked(struct tenant *t)
+may_be_tracked(struct net_session *t)
 {
 	double            now = ev_now(t->egress->loop);
 	enum tracked_room room = tracked_look(&t->egress->tracked, now);
@@ -52,7 +52,7 @@ may_be_tracked(struct tenant *t)
 }
 
 static bool
-has_room(struct tenant *t)
+has_room(struct net_session *t)
 {
 	const struct egress *g = t->egress;
 	uint64_t             fixed = RESERVED + g->asking + OF_A_TENANT * g->tenants;
@@ -64,11 +64,11 @@ has_room(struct tenant *t)
 }
 
 static void
-refuse_one_too_many(struct tenant *t, int *fd)
+refuse_one_too_many(struct net_session *t, int *fd)
 {
 	flow_reset(fd);
 	t->numbers.over_limit++;
-	tenant_changed(t);
+	net_session_changed(t);
 }
 
 /* ---- flows ------------------------------------------------------------------------- */
@@ -76,11 +76,11 @@ refuse_one_too_many(struct tenant *t, int *fd)
 static void
 on_moved(void *arg, uint64_t sent, uint64_t received)
 {
-	struct tenant *t = arg;
+	struct net_session *t = arg;
 
 	t->numbers.sent_bytes += sent;
 	t->numbers.received_bytes += received;
-	tenant_changed(t);
+	net_session_changed(t);
 }
 
 /* Of a connection that was allowed for a name, and does not say it. */
@@ -108,9 +108,9 @@ say_why(char rule[LIM_NET_RULE + 1], enum said said, const char *name)
 static bool
 on_said(void *arg, struct flow *f, enum said said, const char *name)
 {
-	struct tenant *t = arg;
-	struct verdict v = { 0 };
-	char           rule[LIM_NET_RULE + 1];
+	struct net_session *t = arg;
+	struct verdict      v = { 0 };
+	char                rule[LIM_NET_RULE + 1];
 
 	if (said == SAID_NAME)
 		reach_judge(&t->reach, &f->place, &name, 1, &v);
@@ -119,25 +119,25 @@ on_said(void *arg, struct flow *f, enum said said, const char *name)
 	say_why(rule, said, name);
 	if (said != SAID_NAME && f->n_names > 0)
 		name = f->names[0];
-	tenant_deny(t, NET_TCP, name, &f->place.address, f->place.port, rule);
+	net_session_deny(t, NET_TCP, name, &f->place.address, f->place.port, rule);
 	return false;
 }
 
 static void
 on_over(void *arg, struct flow *f, enum flow_end how)
 {
-	struct tenant *t = arg;
+	struct net_session *t = arg;
 
 	TAILQ_REMOVE(&t->flows, f, next);
 	t->numbers.open--;
 	t->egress->flows--;
 	if (how == FLOW_FAILED)
 		t->numbers.failed++;
-	tenant_changed(t);
+	net_session_changed(t);
 	flow_close(&f);
 }
 
-const struct flow_ops tenant_flow_ops = { .moved = on_moved, .said = on_said, .over = on_over };
+const struct flow_ops net_session_flow_ops = { .moved = on_moved, .said = on_said, .over = on_over };
 
 static bool
 is_short_of_something(int error)
@@ -147,7 +147,7 @@ is_short_of_something(int error)
 
 /* It may go: let it. */
 static void
-let_out(struct tenant *t, int *fd, const struct place *p, const struct names *names, bool by_name)
+let_out(struct net_session *t, int *fd, const struct place *p, const struct names *names, bool by_name)
 {
 	struct flow_plan plan = {
 		.client = fd_take(fd), .place = *p, .look = by_name, .small = t->numbers.open >= WIDE_FLOWS
@@ -186,7 +186,7 @@ put_first(struct names *names, const char *name)
 }
 
 static void
-judge(struct tenant *t, int *fd, const struct netaddr *to, uint16_t port)
+judge(struct net_session *t, int *fd, const struct netaddr *to, uint16_t port)
 {
 	struct place   p;
 	struct names   names;
@@ -197,19 +197,19 @@ judge(struct tenant *t, int *fd, const struct netaddr *to, uint16_t port)
 	reach_judge(&t->reach, &p, names.v, names.n, &v);
 	if (!v.allowed) {
 		flow_reset(fd);
-		tenant_deny(t, NET_TCP, v.name, to, port, v.rule);
+		net_session_deny(t, NET_TCP, v.name, to, port, v.rule);
 	} else if (!has_room(t)) {
 		refuse_one_too_many(t, fd);
 	} else {
 		put_first(&names, v.name);
 		let_out(t, fd, &p, &names, v.by_name);
-		tenant_changed(t);
+		net_session_changed(t);
 	}
 }
 
 /* DNS answers must arrive, so this one closes in order. */
 static void
-give_to_dns(struct tenant *t, int *fd)
+give_to_dns(struct net_session *t, int *fd)
 {
 	static const struct linger none = { 0 };
 
@@ -235,7 +235,7 @@ has_left(int fd)
 }
 
 static void
-take(struct tenant *t, int accepted)
+take(struct net_session *t, int accepted)
 {
 	AUTO_FD int    fd = accepted;
 	struct netaddr to;
@@ -245,7 +245,7 @@ take(struct tenant *t, int accepted)
 		if (has_left(fd))
 			return;
 		flow_reset(&fd);
-		tenant_deny(t, NET_TCP, "", &to, port, "built-in: loopback leads to the sandbox itself");
+		net_session_deny(t, NET_TCP, "", &to, port, "built-in: loopback leads to the sandbox itself");
 	} else if (is_dns(&to, port))
 		give_to_dns(t, &fd);
 	else
@@ -255,7 +255,7 @@ take(struct tenant *t, int accepted)
 /* ---- accepting ---------------------------------------------------------------------- */
 
 static void
-look_away(struct tenant *t)
+look_away(struct net_session *t)
 {
 	ev_io_stop(t->egress->loop, &t->knocking);
 	ev_timer_set(&t->away, AWAY_SEC, 0.);
@@ -265,7 +265,7 @@ look_away(struct tenant *t)
 static void
 on_away(struct ev_loop *loop, ev_timer *w, int revents)
 {
-	struct tenant *t = w->data;
+	struct net_session *t = w->data;
 
 	(void)revents;
 	ev_io_start(loop, &t->knocking);
@@ -273,7 +273,7 @@ on_away(struct ev_loop *loop, ev_timer *w, int revents)
 
 /* No descriptor is left but the spare one. */
 static void
-accept_to_reset(struct tenant *t)
+accept_to_reset(struct net_session *t)
 {
 	struct egress *g = t->egress;
 
@@ -288,7 +288,7 @@ accept_to_reset(struct tenant *t)
 
 /* false: that was all, for now. */
 static bool
-accept_one(struct tenant *t)
+accept_one(struct net_session *t)
 {
 	int fd = accept4(t->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
@@ -316,7 +316,7 @@ accept_one(struct tenant *t)
 }
 
 void
-tenant_accept(struct tenant *t, int most)
+net_session_accept(struct net_session *t, int most)
 {
 	for (int i = 0; i < most && ev_is_active(&t->knocking); i++)
 		if (!accept_one(t))
@@ -328,7 +328,7 @@ on_knocking(struct ev_loop *loop, ev_io *w, int revents)
 {
 	(void)loop;
 	(void)revents;
-	tenant_accept(w->data, BURST);
+	net_session_accept(w->data, BURST);
 }
 
 /* What all its connections will have. */
@@ -356,7 +356,7 @@ set_options(int listener)
 }
 
 int
-tenant_accept_init(struct tenant *t, struct err *e)
+net_session_accept_init(struct net_session *t, struct err *e)
 {
 	int flags = fcntl(t->listener, F_GETFL);
 

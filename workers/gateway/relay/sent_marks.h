@@ -11,7 +11,7 @@
 
 enum { TAKEN_MARKS = 512, TAKEN_GRAIN = 8192 };
 
-struct taken {
+struct sent_marks {
 	struct {
 		uint64_t begun;  /* bytes of all frames before this message, or these */
 		uint64_t handed; /* and up to its end */
@@ -26,9 +26,9 @@ struct taken {
  * A message was handed over.  When many wait, those of a grain count together: all have left, or none.  So marks do not
  * run out before a window does, and what a cut makes come twice is little.
  */
-void taken_add(struct taken *, size_t text_bytes, uint64_t to);
+void sent_marks_add(struct sent_marks *, size_t text_bytes, uint64_t to);
 
 /* So many bytes are queued now; .to is true again after this. */
-void taken_update(struct taken *, size_t queued);
+void sent_marks_update(struct sent_marks *, size_t queued);
 
 #endif

@@ -7,18 +7,18 @@
 
 #include "egress.h"
 
-struct tenant;
+struct net_session;
 
 /* Of an EGRESS_OPEN, whose descriptors it takes.  NULL and the reason. */
-struct tenant *tenant_open(struct egress *, struct msg *, struct err *);
-void           tenant_close(struct tenant **);
+struct net_session *net_session_open(struct egress *, struct msg *, struct err *);
+void                net_session_close(struct net_session **);
 
-uint64_t tenant_id(const struct tenant *);
+uint64_t net_session_id(const struct net_session *);
 
 /* The sets have changed: what is open is judged again. */
-void tenant_rejudge(struct tenant *);
+void net_session_rejudge(struct net_session *);
 
 /* Answer an EGRESS_LOOK: with all that was refused before it. */
-void tenant_answer(struct tenant *, uint64_t id, bool with_flows);
+void net_session_answer(struct net_session *, uint64_t id, bool with_flows);
 
 #endif
