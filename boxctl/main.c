@@ -125,7 +125,7 @@ static int
 check_words(const struct cmd *c, const struct args *a, struct err *e)
 {
 	if (a->n < c->least)
-		return err_set(e, E_INVALID, "something is missing: boxctl %s %s", c->name, c->usage);
+		return err_set(e, E_INVALID, "missing argument; usage: boxctl %s %s", c->name, c->usage);
 	if (a->n > c->most)
 		return err_set(e, E_INVALID, "'%s' is one argument too many", text_safe(a->v[c->most]));
 	return 0;

@@ -17,5 +17,6 @@ is "$(awk '$2 ~ /boxd-t/ { print $2 }' /proc/mounts)" "" "no mount, and no volum
 is "$(_left_cgroups)" "" "no cgroup"
 is "$(ls /run/netns 2>/dev/null | grep '^boxt-')" "" "no network namespace"
 is "$(losetup -a 2>/dev/null | grep boxd-t)" "" "no loop device"
+is "$(ls -d data 2>/dev/null)" "" "nothing of LangBot's in the source tree"
 is "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'boxd-*' -newer "$BUILD/t/started" ! -path "$D" ! -path "$(_taken)")" "" "no directory"
 done_testing

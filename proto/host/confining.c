@@ -149,7 +149,7 @@ become_nobody(const struct confinement *c, struct err *e)
 
 	/* -1 means "leave it as it is" to the kernel */
 	if (id == 0 || c->uid >= (uid_t)-1)
-		return err_set(e, E_INVALID, "uid %lu is no place to go", c->uid);
+		return err_set(e, E_INVALID, "uid %lu is not a valid unprivileged uid", c->uid);
 	return confining_identity(id, id, e);
 }
 

@@ -1,4 +1,7 @@
 /*
+ * The program that a policy becomes.  We write it ourselves because a policy's rules are tried in the order in which they
+ * are written, and libseccomp sorts the rules of a call by its own criteria.  From libseccomp come the call numbers of each ABI.
+ *
  *	which ABI?          not ours: ENOSYS
  *	which call?         a search that halves; not in the policy: its default
  *	its rules in order  each jumps behind itself when a test fails, else returns

@@ -1,7 +1,7 @@
 /*
  * Lists of rules: the operator's file with a section for each profile, or a client's own.
  *
- *	allow pypi.org port 443		for all sessions
+ *	allow packages.example.org port 443		for all sessions
  *	deny all
  *	[network_extended]		for those of this profile, before what all get
  *	allow *.example.org

@@ -68,4 +68,9 @@ for page in etc/man/*.[1578]; do
 	grep -q "install .*$page " "$D/install"
 	ok "make install names $page"
 done
+
+# CONTRIBUTING's file names are true
+for path in $(grep -o '`[a-zA-Z_./]*/[a-zA-Z_./]*`' CONTRIBUTING.md | tr -d '`' | sort -u); do
+	ok "CONTRIBUTING: $path is there" test -e "$path"
+done
 done_testing

@@ -101,7 +101,7 @@ refused "spec.extra_mounts.0.mount_path: '/workspace' is where the workspace is"
 refused "spec.extra_mounts.0.mount_path: a mount on '/a' would hide the workspace /a/b" "above the workspace" --mount-path /a/b --mount "$D/ok:/a"
 refused "spec.extra_mounts.1.mount_path: '/x/y' is the place of extra_mounts.0 already" "two on one place" \
 	--mount "$D/ok:/x/y:ro" --mount "$D/ok/below:/x//y/"
-refused "mount point /x is no directory inside|the mount point /workspace/file is no directory inside" "a directory on a file" \
+refused "cannot mount on (/x|/workspace/file): it is a file in the sandbox, but the source is a directory" "a directory on a file" \
 	--host-path "$D/ok:ro" --mount "$D/ok/below:/workspace/file:ro"
 refused "the mount point /workspace/none cannot be made inside: Read-only file system; make it" "no place in a read-only directory" \
 	--host-path "$D/ok:ro" --mount "$D/ok/below:/workspace/none:ro"

@@ -6,8 +6,8 @@ langbot_needed
 for v in $LANGBOTS; do
 	langbot_use "$v"
 	set -- $(langbot_version_line "$v")
-	like "$("$LANGBOT_PYTHON" t/langbot/parts.py)" "^$1 $2 .* service mcp_stdio" "langbot-plugin $1 and LangBot $2 are there"
+	like "$(langbot_python "$LANGBOT_PYTHON" parts)" "^$1 $2 .* service mcp_stdio" "langbot-plugin $1 and LangBot $2 are there"
 done
-like "$("$LANGBOT_PYTHON" t/langbot/parts.py)" " runner native mcp repository\$" "the newest with runners, tools and skills of its own"
+like "$(langbot_python "$LANGBOT_PYTHON" parts)" " runner native mcp repository\$" "the newest with runners, tools and skills of its own"
 note "$(sh t/lib/sh/langbot-newer.sh)"
 done_testing

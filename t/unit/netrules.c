@@ -14,10 +14,10 @@ reads_a_rule(void)
 	struct netrule r;
 	struct err     e;
 
-	ok(netrule_parse(&r, "  allow \t PyPI.org.  port 443 ", &e) == 0, "a name and a port");
-	is(r.name, "pypi.org", "in lower case, without its dot");
+	ok(netrule_parse(&r, "  allow \t Packages.Example.org.  port 443 ", &e) == 0, "a name and a port");
+	is(r.name, "packages.example.org", "in lower case, without its dot");
 	ok(r.action == RULE_ACTION_ALLOW && r.port_low == 443 && r.port_high == 443, "allowed, that port");
-	is(r.text, "allow PyPI.org. port 443", "its text");
+	is(r.text, "allow Packages.Example.org. port 443", "its text");
 	ok(netrule_parse(&r, "deny *.example.com", &e) == 0 && r.port_low == 0 && r.port_high == 65535, "all ports");
 	is(r.name, "*.example.com", "all below a name");
 	ok(netrule_parse(&r, "deny all", &e) == 0 && *r.name == '\0' && *r.address == '\0', "all");
@@ -87,7 +87,7 @@ reads_a_file(void)
 {
 	struct err       e;
 	struct netrules *r = read_text("# all get these\n"
-				       "allow pypi.org port 443   # packages\n\n"
+				       "allow packages.example.org port 443   # packages\n\n"
 				       "deny all\r\n"
 				       "[network_extended]\n"
 				       "allow *.example.org\n"

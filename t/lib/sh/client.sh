@@ -50,7 +50,7 @@ _langbot_install() { # version langbot [what it needs beside]...
 		cp -al "$_venvs"/base/lib/python3*/site-packages "$_into"/lib/python3*/ &&
 		{ [ $# = 0 ] || $_pip --python "$_into/bin/python" $_install "$@"; } &&
 		$_pip --python "$_into/bin/python" $_install --no-deps "langbot-plugin==$_plugin" "langbot==$_langbot" &&
-		"$_into/bin/python" t/langbot/parts.py # compiles what is used of it
+		langbot_python "$_into/bin/python" parts # compiles what is used of it
 }
 
 _langbot_installed() { # version
@@ -99,11 +99,18 @@ langbot_address() {
 	export BOX_ADDRESS BOX_TOKEN BOX_SHARED BOXD_PID BOXCTL PYTHONDONTWRITEBYTECODE=1
 }
 
+# In our directory: LangBot leaves files where it stands.
+langbot_python() ( # python script [argument...]
+	_here=$PWD _python=$1 _script=$2
+	shift 2
+	cd "$D" && exec timeout -k 5 540 "$_python" "$_here/t/langbot/$_script.py" "$@"
+)
+
 # Its numbers become ours: what is printed is TAP already.
 langbot() {
 	_script=$1
 	shift
-	timeout -k 5 540 "$LANGBOT_PYTHON" "t/langbot/$_script.py" "$@" >"$D/tap"
+	langbot_python "$LANGBOT_PYTHON" "$_script" "$@" >"$D/tap"
 	_code=$?
 	while read -r _line; do
 		case $_line in

@@ -323,8 +323,8 @@ write_next(struct relay *r)
 }
 
 /*
- * A process that has ended has perhaps said something before, which is on its way, and the answer of the attachment
- * behind it.  For every other reason the client must know that what it said was not heard.
+ * If the process has ended, its last output and then the attach reply are still coming: wait for them.  Any other
+ * failure means that input was lost, so close and say why.
  */
 static void
 on_write_answer(struct relay *r, const struct msg *m)

@@ -141,7 +141,7 @@ mark_entry(int dir, const char *name, struct marking *m, struct err *e)
 	struct stat st;
 
 	if (m->left-- == 0)
-		return err_set(e, E_BACKEND, "more files in it than may be, to give them a project id");
+		return err_set(e, E_BACKEND, "it holds too many files to assign a project id to each");
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == -1 || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
 		return 0;
 	AUTO_FD int fd = (int)syscall(SYS_openat2, dir, name, &how, sizeof(how));

@@ -55,8 +55,8 @@ check_kind(const struct walk *w, struct err *e)
 	if (fstat(w->fd, &st) == -1)
 		return cannot(w, e);
 	if (S_ISDIR(st.st_mode) == w->is_file)
-		return err_set(e, E_INVALID, "the mount point %s is %s inside, and what shall be mounted there is not",
-		    shown(w->asked), w->is_file ? "a directory" : "no directory");
+		return err_set(e, E_INVALID, "cannot mount on %s: it is %s in the sandbox, but the source is %s",
+		    shown(w->asked), w->is_file ? "a directory" : "a file", w->is_file ? "a file" : "a directory");
 	return 0;
 }
 
