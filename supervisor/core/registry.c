@@ -1,6 +1,6 @@
 #include "core/registry.h"
 
-#include <search.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -12,30 +12,30 @@
 #include "core/spare.h"
 #include "langbot/tenancy.h"
 
-enum { UIDS = 65536 };
+enum { UIDS = 65536, BUCKETS = 8192 }; /* BUCKETS: more than there may be sessions; 64 KiB */
 
-struct registry_entry {
-	TAILQ_ENTRY(registry_entry) next;
-	const char     *name;    /* borrowed from the session */
-	struct session *session; /* owned */
-};
+LIST_HEAD(bucket, registry_entry);
 
 struct registry {
 	struct boxd *boxd;
-	void        *by_name;                /* the seats below, by name */
-	TAILQ_HEAD(, registry_entry) by_age; /* owned */
-	size_t seats;                        /* taken, those of spares included */
-	size_t spares;
-	bool  *slots; /* owned; uid ranges in use */
-	size_t nslots;
+	TAILQ_HEAD(, registry_entry) by_age;          /* owned */
+	struct bucket by_name[BUCKETS];               /* the same, by a hash of their name */
+	uint8_t       key[crypto_shorthash_KEYBYTES]; /* clients choose names, but not which of them collide */
+	size_t        sessions;                       /* those built ahead included */
+	size_t        spares;
+	bool         *slots; /* owned; uid ranges in use */
+	size_t        nslots;
 	void (*on_empty)(void *); /* set while draining */
 	void *on_empty_arg;
 };
 
-static int
-name_order(const void *a, const void *b)
+static struct bucket *
+bucket_of(const struct registry *r, const char *name)
 {
-	return strcmp(((const struct registry_entry *)a)->name, ((const struct registry_entry *)b)->name);
+	uint64_t hash;
+
+	crypto_shorthash((uint8_t *)&hash, (const uint8_t *)name, strlen(name), r->key);
+	return (struct bucket *)&r->by_name[hash % BUCKETS];
 }
 
 struct registry *
@@ -51,16 +51,19 @@ registry_open(struct boxd *h, struct err *e)
 	r->boxd = h;
 	r->nslots = h->config->max_sessions * 2; /* spares, and adopted ones beyond a lowered maximum, need some too */
 	TAILQ_INIT(&r->by_age);
+	crypto_shorthash_keygen(r->key);
 	return r;
 }
 
 struct session *
 registry_find(const struct registry *r, const char *name)
 {
-	struct registry_entry   key = { .name = name };
-	struct registry_entry **at = tfind(&key, &r->by_name, name_order);
+	const struct registry_entry *en;
 
-	return at == NULL ? NULL : (*at)->session;
+	LIST_FOREACH (en, bucket_of(r, name), same_hash)
+		if (strcmp(session_name(en->session), name) == 0)
+			return en->session;
+	return NULL;
 }
 
 static size_t
@@ -137,15 +140,12 @@ tell_status(const struct registry *r)
 void
 registry_add(struct registry *r, struct session *s)
 {
-	struct registry_entry *en = calloc(1, sizeof(*en));
+	struct registry_entry *en = session_entry(s);
 
-	if (en == NULL)
-		abort();
 	en->session = s;
-	en->name = session_name(s);
 	TAILQ_INSERT_TAIL(&r->by_age, en, next);
-	tsearch(en, &r->by_name, name_order);
-	r->seats++;
+	LIST_INSERT_HEAD(bucket_of(r, session_name(s)), en, same_hash);
+	r->sessions++;
 	r->spares += session_is_spare(s);
 	tell_status(r);
 }
@@ -153,29 +153,26 @@ registry_add(struct registry *r, struct session *s)
 void
 registry_remove(struct registry *r, struct session *s)
 {
-	struct registry_entry   key = { .name = session_name(s) };
-	struct registry_entry **at = tfind(&key, &r->by_name, name_order);
-	struct registry_entry  *en = *at;
+	struct registry_entry *en = session_entry(s);
 
-	tdelete(en, &r->by_name, name_order);
+	LIST_REMOVE(en, same_hash);
 	TAILQ_REMOVE(&r->by_age, en, next);
-	r->seats--;
+	r->sessions--;
 	if (session_is_spare(s)) {
 		r->spares--;
 		spares_lost(r->boxd->spares);
 	}
 	registry_release(r, session_uid_base(s));
 	session_free(s);
-	free(en);
 	tell_status(r);
-	if (r->seats == 0 && r->on_empty != NULL)
+	if (r->sessions == 0 && r->on_empty != NULL)
 		r->on_empty(r->on_empty_arg);
 }
 
 size_t
 registry_count(const struct registry *r)
 {
-	return r->seats - r->spares;
+	return r->sessions - r->spares;
 }
 
 size_t
@@ -194,9 +191,9 @@ registry_take_spare(struct registry *r, const char *name, const struct msg_spec 
 			break;
 	if (en == NULL)
 		return NULL;
-	tdelete(en, &r->by_name, name_order); /* by its old name */
+	LIST_REMOVE(en, same_hash);
 	session_rename(en->session, name);
-	tsearch(en, &r->by_name, name_order);
+	LIST_INSERT_HEAD(bucket_of(r, name), en, same_hash);
 	TAILQ_REMOVE(&r->by_age, en, next); /* it is born now */
 	TAILQ_INSERT_TAIL(&r->by_age, en, next);
 	r->spares--;
@@ -265,7 +262,7 @@ registry_drain(struct registry *r, const char *why, void (*on_empty)(void *), vo
 {
 	r->on_empty = on_empty;
 	r->on_empty_arg = arg;
-	if (r->seats == 0)
+	if (r->sessions == 0)
 		on_empty(arg);
 	else
 		registry_each(r, close_one, (void *)why);

@@ -2,8 +2,17 @@
 #ifndef SUPERVISOR_REGISTRY_H
 #define SUPERVISOR_REGISTRY_H
 
-#include "core/session.h"
+#include <sys/queue.h>
+
 #include "boxd.h"
+#include "core/session.h"
+
+/* A session's place in it, which is part of the session: to add one cannot fail. */
+struct registry_entry {
+	TAILQ_ENTRY(registry_entry) next;
+	LIST_ENTRY(registry_entry) same_hash;
+	struct session *session;
+};
 
 struct registry *registry_open(struct boxd *, struct err *);
 void             registry_close(struct registry **);

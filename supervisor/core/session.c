@@ -23,6 +23,12 @@ session_spec(const struct session *s)
 	return &s->spec;
 }
 
+struct registry_entry *
+session_entry(struct session *s)
+{
+	return &s->entry;
+}
+
 uint32_t
 session_uid_base(const struct session *s)
 {

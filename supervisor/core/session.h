@@ -16,6 +16,7 @@
 
 #include "boxd.h"
 
+struct registry_entry;
 struct session;
 
 /* Start a new one; the client of m (a CREATE) is answered when it stands.  NULL and the reason. */
@@ -75,7 +76,8 @@ struct msg_session_info session_info(const struct session *);
 uint64_t session_ended_processes(const struct session *);
 
 /* For the registry alone. */
-void session_free(struct session *);
+void                   session_free(struct session *);
+struct registry_entry *session_entry(struct session *);
 
 /* A mount namespace for a command of it, to be taken; or why there is none.  Whoever wanted it may be gone. */
 void session_mounted(struct session *, uint64_t exec, int mounts, const struct err *why);

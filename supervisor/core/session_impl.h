@@ -9,6 +9,7 @@
 #include "base/restart.h"
 #include "children/artifact.h"
 #include "children/child.h"
+#include "core/registry.h"
 #include "core/request.h"
 #include "core/session.h"
 #include "wire/owned_msg.h"
@@ -16,43 +17,44 @@
 enum { SESSION_CGROUPS = 5 }; /* paths in struct msg_cgroups */
 
 struct session {
-	struct boxd       *boxd;
-	uint64_t           id;
-	char               name[LIM_NAME + 1];
-	struct msg_spec    spec; /* borrows from the next */
-	struct owned_msg   spec_kept;
-	struct strs        walls; /* in force around it; their names are in the next */
-	const char        *wall_names[WALL__COUNT];
-	struct msg_disk    disk; /* borrows from the next */
-	struct owned_msg   disk_kept;
-	enum state         state;
-	int                dir;   /* owned; its state directory */
-	struct child      *child; /* owned; NULL between death and restart */
-	struct restart     restart;
-	ev_timer           restart_timer; /* runs between death and restart of the worker */
-	ev_timer           idle;          /* runs while READY and nothing is pending */
-	ev_timer           reply_timer;   /* runs while we wait for the worker to get somewhere */
-	struct requests    pending;       /* owned */
-	uint32_t           uid_base;
-	uint64_t           created_ms, last_used_ms;
-	uint64_t           init_pid, build_us, execs, worker_restarts;
-	uint64_t           processes, ended; /* managed ones: live, ended but known; as its worker told last */
-	struct msg_cgroups cgroups;          /* where its cgroups are */
-	char              *cgroup_paths[SESSION_CGROUPS]; /* owned; of an adopted one, for the above */
-	enum net_mode      net_mode;                      /* of its sandbox */
-	uint64_t           net_generation;                /* of the rules that its namespace was built by */
-	int                init;                          /* owned; a pidfd of its init, or -1 */
-	int                map; /* owned; what mounts of its commands were mapped by last, or -1 */
-	uint64_t           map_uid, map_gid;
-	int                net_sockets[3]; /* owned; listener, dns and refusals, until it is let out */
-	bool               recreate;       /* CLOSING to be made once more: creates wait for that */
-	bool               paused;         /* or about to be */
-	bool               spare;          /* built ahead, not claimed yet */
-	bool               sweeping;       /* CLOSING: its worker is gone, a new one removes what that could not */
-	uint64_t           killed;         /* by then */
-	uint64_t           close_id;       /* CLOSING: the CLOSE that ends it */
-	uint64_t           claim_id;       /* the CLAIM that makes it READY, or 0 */
-	char               why[ERR_TEXT];  /* CLOSING: the reason */
+	struct registry_entry entry;
+	struct boxd          *boxd;
+	uint64_t              id;
+	char                  name[LIM_NAME + 1];
+	struct msg_spec       spec; /* borrows from the next */
+	struct owned_msg      spec_kept;
+	struct strs           walls; /* in force around it; their names are in the next */
+	const char           *wall_names[WALL__COUNT];
+	struct msg_disk       disk; /* borrows from the next */
+	struct owned_msg      disk_kept;
+	enum state            state;
+	int                   dir;   /* owned; its state directory */
+	struct child         *child; /* owned; NULL between death and restart */
+	struct restart        restart;
+	ev_timer              restart_timer; /* runs between death and restart of the worker */
+	ev_timer              idle;          /* runs while READY and nothing is pending */
+	ev_timer              reply_timer;   /* runs while we wait for the worker to get somewhere */
+	struct requests       pending;       /* owned */
+	uint32_t              uid_base;
+	uint64_t              created_ms, last_used_ms;
+	uint64_t              init_pid, build_us, execs, worker_restarts;
+	uint64_t              processes, ended; /* managed ones: live, ended but known; as its worker told last */
+	struct msg_cgroups    cgroups;          /* where its cgroups are */
+	char                 *cgroup_paths[SESSION_CGROUPS]; /* owned; of an adopted one, for the above */
+	enum net_mode         net_mode;                      /* of its sandbox */
+	uint64_t              net_generation;                /* of the rules that its namespace was built by */
+	int                   init;                          /* owned; a pidfd of its init, or -1 */
+	int                   map; /* owned; what mounts of its commands were mapped by last, or -1 */
+	uint64_t              map_uid, map_gid;
+	int                   net_sockets[3]; /* owned; listener, dns and refusals, until it is let out */
+	bool                  recreate;       /* CLOSING to be made once more: creates wait for that */
+	bool                  paused;         /* or about to be */
+	bool                  spare;          /* built ahead, not claimed yet */
+	bool                  sweeping;       /* CLOSING: its worker is gone, a new one removes what that could not */
+	uint64_t              killed;         /* by then */
+	uint64_t              close_id;       /* CLOSING: the CLOSE that ends it */
+	uint64_t              claim_id;       /* the CLAIM that makes it READY, or 0 */
+	char                  why[ERR_TEXT];  /* CLOSING: the reason */
 
 	struct artifact_hold *artifacts;              /* owned; copies that are mounted in it, or will be */
 	bool                  image_missing;          /* its root is the host view because there was no such image */
