@@ -60,8 +60,7 @@
 #define LIM_TEMPLATES 16       /* empty file systems kept to copy, one per size asked for; under a megabyte each */
 #define LIM_ENTRIES 1000000UL  /* files in a host path with a quota, at most: each is looked at by every scan */
 #define LIM_IDLE_SEC (30UL * 86400)
-#define LIM_SESSIONS \
-	5000 /* 65536 uids each still fit 32 bits; four descriptors each, three more with a network */
+#define LIM_SESSIONS 5000    /* 65536 uids each still fit 32 bits; four descriptors each, three more with a network */
 #define LIM_EXECS 1024       /* running commands of one session */
 #define LIM_SLOTS (1 << 20)  /* numbers of a session's cgroups for commands; background processes keep theirs */
 #define LIM_MOUNTS 256       /* extra_mounts; LangBot mounts one per skill */
