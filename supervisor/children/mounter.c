@@ -25,6 +25,7 @@ struct ask {
 	uint64_t id; /* of that session: another may have its name by now */
 	uint64_t exec;
 	bool     again;
+	uint64_t measurers;         /* as its session's, when it was asked for */
 	uint8_t  key[MOUNTSET_KEY]; /* of what it names */
 };
 
@@ -44,18 +45,6 @@ wrong(struct err *e)
 	if (strncmp(e->text, "spec.", 5) == 0)
 		memcpy(e->text, "exec.", 5);
 	return -1;
-}
-
-static int
-check_quota(const struct msg_spec *session, const struct msg_exec *x, struct err *e)
-{
-	for (size_t i = 0; i < x->extra_mounts.n; i++)
-		if (x->extra_mounts.v[i].mode == MOUNT_RW && !mountspec_has_extra(session, &x->extra_mounts.v[i]))
-			return err_set(e, E_INVALID,
-			    "exec.extra_mounts.%zu.mode: what is written there would not count against "
-			    "workspace_quota_mb; mount it read-only, or name it when the session is made",
-			    i);
-	return 0;
 }
 
 /* Room for all of the command's mounts and all of the session's. */
@@ -93,8 +82,6 @@ mounter_check(const struct msg_spec *session, const struct msg_exec *x, bool *ne
 	spec.extra_mounts.v = x->extra_mounts.v;
 	if (mountspec_fill(&spec, e) == -1)
 		return wrong(e);
-	if (session->workspace_quota_mb > 0 && check_quota(session, x, e) == -1)
-		return -1;
 	plan_mounts(&p, session, x);
 	*needed = p.nmounts > 0 || p.nhidden > 0;
 	return 0;
@@ -196,6 +183,16 @@ keep_map(struct session *s, struct msg *m)
 	s->map_gid = made->map_gid;
 }
 
+static void
+ask_again(struct mounter *m, struct ask *a)
+{
+	struct session *s = session_of(m, a);
+	struct err      why = { 0 };
+
+	if (s == NULL || session_mount_again(s, a->exec, &why) == -1)
+		answer(m, a, -1, &why);
+}
+
 /* What is kept has not changed; but it may be gone by now. */
 static void
 answer_kept(struct mounter *m, struct ask *a)
@@ -207,8 +204,27 @@ answer_kept(struct mounter *m, struct ask *a)
 
 	if (set != NULL || s == NULL)
 		answer(m, a, ns, ns == -1 ? &why : NULL);
-	else if (session_mount_again(s, a->exec, &why) == -1)
-		answer(m, a, -1, &why);
+	else
+		ask_again(m, a);
+}
+
+/* Its session has another scanner by now than the one that these mounts were compared with. */
+static bool
+is_outdated(const struct mounter *m, const struct ask *a)
+{
+	const struct session *s = session_of(m, a);
+
+	return s != NULL && s->spec.workspace_quota_mb > 0 && s->measurers != a->measurers;
+}
+
+static int
+take_scanner(const struct mounter *m, const struct ask *a, struct msg *made, struct err *e)
+{
+	struct session *s = session_of(m, a);
+
+	if (s == NULL || ((const struct msg_mounts_made *)made->body)->scanner == -1)
+		return 0;
+	return session_take_scanner(s, a->exec, made, e);
 }
 
 static void
@@ -227,6 +243,14 @@ on_msg(void *arg, struct msg *m)
 	struct ask                   *a = find(by, made->call);
 	if (a == NULL)
 		return;
+	if (is_outdated(by, a)) {
+		ask_again(by, a);
+		return;
+	}
+	if (take_scanner(by, a, m, &why) == -1) {
+		answer(by, a, -1, &why);
+		return;
+	}
 	if (made->same) {
 		answer_kept(by, a);
 		return;
@@ -283,9 +307,10 @@ ask_once(
     struct mounter *m, struct session *s, struct plan *p, uint64_t exec, const struct mountset *kept, struct err *e)
 {
 	struct msg_spec         spec = s->spec;
+	const char             *counted[2 * LIM_MOUNTS];
 	struct msg_worker_start ask;
 
-	if (start(m, e) == -1)
+	if (session_check_counted(s, p->mounts, p->nmounts, e) == -1 || start(m, e) == -1)
 		return -1;
 	spec.extra_mounts.n = p->nmounts;
 	spec.extra_mounts.v = p->mounts;
@@ -298,6 +323,8 @@ ask_once(
 	ask.map = s->map;
 	ask.map_uid = s->map_uid;
 	ask.map_gid = s->map_gid;
+	ask.counted = (struct strs){ session_counted(s, p->mounts, p->nmounts, counted), counted };
+	ask.measured = s->measured;
 	ask.hidden = (struct strs){ p->nhidden, p->hidden };
 	return link_send(child_link(m->child), MSG_WORKER_START, 0, 0, &ask, e);
 }
@@ -311,6 +338,7 @@ ask_new(const struct session *s, uint64_t exec, const uint8_t *key)
 		return NULL;
 	a->exec = exec;
 	a->id = s->id;
+	a->measurers = s->measurers;
 	memcpy(a->key, key, sizeof(a->key));
 	snprintf(a->session, sizeof(a->session), "%s", s->name);
 	return a;
@@ -330,6 +358,8 @@ mounter_ask(
 		return (*ns = duplicate(kept->ns, e)) == -1 ? -1 : 0;
 	struct ask *a = find(m, r->exec);
 	if (a != NULL) /* once more */
+		a->measurers = s->measurers;
+	if (a != NULL)
 		return ask_once(m, s, &p, r->exec, kept, e) == -1 ? -1 : 1;
 	if ((a = ask_new(s, r->exec, key)) == NULL)
 		return err_set(e, E_SYS, "no memory for a command's mounts");

@@ -161,15 +161,6 @@ has_all_extra_of(const struct msg_spec *s, const struct msg_spec *other)
 	return true;
 }
 
-bool
-mountspec_must_count(const struct msg_spec *have, const struct msg_spec *want)
-{
-	for (size_t i = 0; have->workspace_quota_mb > 0 && i < want->extra_mounts.n; i++)
-		if (want->extra_mounts.v[i].mode == MOUNT_RW && !mountspec_has_extra(have, &want->extra_mounts.v[i]))
-			return true;
-	return false;
-}
-
 static bool
 wants_host_path(const struct msg_spec *s)
 {

@@ -8,12 +8,6 @@
 /* Fill in defaults and refuse what can be seen to be wrong. */
 int mountspec_fill(struct msg_spec *, struct err *);
 
-/*
- * Has the second a writable extra mount more than the first, and a quota that it counts against?  Whoever measures a
- * workspace is told its places once, when the sandbox is built.
- */
-bool mountspec_must_count(const struct msg_spec *, const struct msg_spec *);
-
 /* Is this mount one of its own? */
 bool mountspec_has_extra(const struct msg_spec *, const struct msg_mount *);
 

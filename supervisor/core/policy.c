@@ -176,7 +176,7 @@ policy_compare(const char *name, const struct msg_spec *have, const struct msg_s
 		char h[LIM_PATH + 1], w[LIM_PATH + 1];
 
 		if (f->kind == K_LIST)
-			continue; /* extra_mounts: no conflict, the session is made anew */
+			continue; /* extra_mounts: no conflict, each command names its own */
 		policy_value_text(f, (const char *)have + f->offset, h, sizeof(h));
 		policy_value_text(f, (const char *)want + f->offset, w, sizeof(w));
 		bool same = f->kind == K_STRS ? same_strs((const struct strs *)((const char *)have + f->offset),

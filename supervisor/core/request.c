@@ -15,6 +15,7 @@ request_add(struct requests *all, const struct msg *m)
 	r->conn = m->conn;
 	r->id = m->id;
 	r->ns = -1;
+	r->scanner = (struct scanner_fds){ -1, -1, -1 };
 	TAILQ_INSERT_TAIL(all, r, next);
 	return r;
 }
@@ -116,6 +117,7 @@ request_drop(struct requests *all, struct request *r)
 	free(r->attachment);
 	artifact_release(&r->artifacts);
 	fd_close(&r->ns);
+	scanner_fds_close(&r->scanner);
 	free(r);
 }
 

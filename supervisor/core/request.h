@@ -18,6 +18,11 @@ struct attachment {
 	bool     go_on;
 };
 
+/* Who measures a workspace, for its worker: a channel, and pidfds of the two processes; -1: nobody new. */
+struct scanner_fds {
+	int scanner, scan, look;
+};
+
 struct request {
 	TAILQ_ENTRY(request) next;
 	enum msg_type   type;
@@ -26,14 +31,14 @@ struct request {
 	uint64_t        exec;           /* what is passed on: its id towards the worker; else 0 */
 	uint64_t        streamed_to[2]; /* streamed: output passed on so far, by stream */
 	bool            streamed;
-	bool            recreate; /* a CREATE, in held: to be routed once more when the session is gone */
 	enum on_timeout on_timeout;
 	bool            dies_alone; /* EXEC: cancelled when its client is gone */
 	uint64_t        denied;     /* EXEC: so many connections of its session had been refused before */
 	enum { MOUNTS_OWN, MOUNTS_WANTED, MOUNTS_ASKED } mounts; /* EXEC: those of its session, or none yet */
 	int                   ns;                                /* owned; EXEC: its mount namespace, or -1 */
-	struct session       *session;                           /* EXEC: while its mounts are made */
-	struct artifact_hold *artifacts;                         /* owned; EXEC: copies that are mounted for it */
+	struct scanner_fds    scanner;    /* owned; EXEC: what measures them, if that is a new one */
+	struct session       *session;    /* EXEC: while its mounts are made */
+	struct artifact_hold *artifacts;  /* owned; EXEC: copies that are mounted for it */
 	struct packet         held;       /* not yet sent to a worker; EXEC, after a timeout: the reply */
 	struct packet         sent;       /* EXEC: to be sent once more, should no init have heard of it */
 	struct attachment    *attachment; /* owned; PROCESS_ATTACH only */
@@ -75,6 +80,9 @@ void requests_fail_forwarded(struct requests *, struct gateway *, const struct e
 void requests_fail_sent(struct requests *, struct gateway *, const struct err *);
 
 void request_drop(struct requests *, struct request *);
+
+/* session_counted.c */
+void scanner_fds_close(struct scanner_fds *);
 
 /* Out of its list: whoever takes it replies or fails it with a list of its own. */
 struct request *request_take(struct requests *, struct request *);

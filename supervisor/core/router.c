@@ -86,12 +86,8 @@ on_create(struct boxd *h, const struct msg *m, struct err *e)
 	if (*name == '\0')
 		policy_make_name(name);
 	struct session *s = registry_find(h->registry, name);
-	if (s != NULL && session_is_recreated(s))
-		return session_recreate(s, m, e);
 	if (s != NULL && policy_compare(name, session_spec(s), &spec, e) == -1)
 		return -1;
-	if (s != NULL && mountspec_must_count(session_spec(s), &spec))
-		return session_recreate(s, m, e);
 	if (s != NULL)
 		return session_deliver(s, m, e);
 	if (check_image(h, &spec, e) == -1)

@@ -189,50 +189,10 @@ on_usage(struct session *s, const struct msg *m, struct err *e)
 	return forward(s, m, e);
 }
 
-int
-session_recreate(struct session *s, const struct msg *m, struct err *e)
-{
-	struct request *r;
-
-	if (s->state == STATE_CLOSING && !s->recreate)
-		return err_set(e, E_STATE, "session %s is being deleted", s->name);
-	if ((r = request_add(&s->pending, m)) == NULL)
-		return err_set(e, E_SYS, "no memory for a request");
-	if (msg_encode(&r->held, MSG_CREATE, m->id, 0, m->body, e) == -1) {
-		request_drop(&s->pending, r);
-		return -1;
-	}
-	r->type = MSG_NONE; /* not to be failed with those who wait for the old one */
-	r->recreate = s->recreate = true;
-	session_close(s, "its extra_mounts changed, so it is made anew");
-	return 0;
-}
-
-bool
-session_is_recreated(const struct session *s)
-{
-	return s->recreate;
-}
-
 bool
 session_is_closing(const struct session *s)
 {
 	return s->state == STATE_CLOSING;
-}
-
-/* The delete came after the create, so nothing shall be there in the end. */
-static void
-fail_anew(struct session *s)
-{
-	struct request *r = TAILQ_FIRST(&s->pending), *next;
-	struct err      why;
-
-	err_set(&why, E_STATE, "session %s was deleted before it was made anew", s->name);
-	for (; r != NULL; r = next) {
-		next = TAILQ_NEXT(r, next);
-		if (r->recreate)
-			request_fail(&s->pending, r, s->boxd->gateway, &why);
-	}
 }
 
 /* Whether it replaces one only the worker knows: when all places are taken, nothing else may start. */
@@ -302,7 +262,6 @@ on_unpause(struct session *s, const struct msg *m, struct err *e)
 static int
 on_delete(struct session *s, const struct msg *m, struct err *e)
 {
-	fail_anew(s);
 	if (request_add(&s->pending, m) == NULL)
 		return err_set(e, E_SYS, "no memory for a request");
 	session_close(s, "deleted");

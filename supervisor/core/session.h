@@ -48,12 +48,6 @@ bool session_was_spare(const char *name);
 /* A client's message for it: EXEC, DELETE, CREATE (reuse), CANCEL, OUTPUT_ACK. */
 int session_deliver(struct session *, const struct msg *, struct err *);
 
-/*
- * It has to be made anew for the client of m (a CREATE), who waits until it is gone; then m
- * is routed once more.  While one waits, so do all other creates of that name.
- */
-int  session_recreate(struct session *, const struct msg *m, struct err *);
-bool session_is_recreated(const struct session *);
 bool session_is_closing(const struct session *);
 
 /* Has no worker got this exec of boxd's own yet? */

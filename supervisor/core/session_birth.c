@@ -207,6 +207,10 @@ session_adopt(struct boxd *h, const struct msg_session_state *st, int dir, struc
 	s->created_ms = st->created_ms;
 	s->paused = st->paused;
 	session_note_image(s, st->image_missing);
+	if (session_adopt_counted(s, &st->counted, e) == -1) {
+		session_free(s);
+		return NULL;
+	}
 	keep_cgroups(s, &st->cgroups);
 	s->artifacts = artifact_hold_again(h, s->name, s->spec.extra_mounts.v, s->spec.extra_mounts.n);
 	s->state = STATE_RESTARTING;
@@ -248,6 +252,8 @@ session_free(struct session *s)
 	artifact_release(&s->artifacts);
 	owned_msg_clear(&s->spec_kept);
 	owned_msg_clear(&s->disk_kept);
+	session_clear_strs(&s->counted);
+	session_clear_strs(&s->measured);
 	for (size_t i = 0; i < SESSION_CGROUPS; i++)
 		free(s->cgroup_paths[i]);
 	fd_close(&s->dir);

@@ -41,13 +41,15 @@ struct session {
 	uint64_t              processes, ended; /* managed ones: live, ended but known; as its worker told last */
 	struct msg_cgroups    cgroups;          /* where its cgroups are */
 	char                 *cgroup_paths[SESSION_CGROUPS]; /* owned; of an adopted one, for the above */
-	enum net_mode         net_mode;                      /* of its sandbox */
-	uint64_t              net_generation;                /* of the rules that its namespace was built by */
-	int                   init;                          /* owned; a pidfd of its init, or -1 */
-	int                   map; /* owned; what mounts of its commands were mapped by last, or -1 */
+	struct strs           counted;   /* owned; host paths that count against its quota beside those of its spec */
+	struct strs           measured;  /* owned; inodes that its scanner measures, as far as that is known */
+	uint64_t              measurers; /* scanners it has had */
+	enum net_mode         net_mode;  /* of its sandbox */
+	uint64_t              net_generation; /* of the rules that its namespace was built by */
+	int                   init;           /* owned; a pidfd of its init, or -1 */
+	int                   map;            /* owned; what mounts of its commands were mapped by last, or -1 */
 	uint64_t              map_uid, map_gid;
 	int                   net_sockets[3]; /* owned; listener, dns and refusals, until it is let out */
-	bool                  recreate;       /* CLOSING to be made once more: creates wait for that */
 	bool                  paused;         /* or about to be */
 	bool                  spare;          /* built ahead, not claimed yet */
 	bool                  sweeping;       /* CLOSING: its worker is gone, a new one removes what that could not */
@@ -92,10 +94,30 @@ int session_start_worker(struct session *, enum work, struct err *);
 /* A new session's: first what it mounts is copied, where need be. */
 int session_begin(struct session *, struct err *);
 
+int session_remember_counted(const struct session *, struct err *);
+
+/* ---- session_counted.c: what counts against a quota beside the workspace ---- */
+
+/* Host paths of what can be written, but for those that these mounts name themselves; how many. */
+size_t session_counted(
+    const struct session *, const struct msg_mount *by, size_t nby, const char *list[2 * LIM_MOUNTS]);
+
+/* Would there be too many with these mounts? */
+int session_check_counted(const struct session *, const struct msg_mount *by, size_t nby, struct err *);
+
+int  session_adopt_counted(struct session *, const struct strs *paths, struct err *);
+void session_clear_strs(struct strs *);
+
+/* A new worker has a scanner of its own. */
+void session_forget_measured(struct session *);
+
+/* A scanner for the command whose mounts these are. */
+int session_take_scanner(struct session *, uint64_t exec, struct msg *made, struct err *);
+
 /* ---- session_mounts.c ---- */
 
 /* Before a command that has one is sent. */
-int session_send_namespace(struct session *, const struct request *, struct err *);
+int session_send_namespace(struct session *, struct request *, struct err *);
 
 /* A command that is held, and before it its mount namespace, if it has one. */
 int session_send_exec(struct session *, struct request *, struct err *);

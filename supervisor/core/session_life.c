@@ -104,22 +104,6 @@ on_again(struct ev_loop *loop, ev_timer *t, int revents)
 
 /* ---- the end --------------------------------------------------------------------------- */
 
-/* As if it came now, unless its client is gone. */
-static void
-create_anew(struct boxd *h, struct request *r)
-{
-	struct msg m;
-	struct err e = { 0 };
-
-	if (r->conn == 0)
-		return;
-	int ok = msg_decode(&m, r->held.bytes.data, r->held.bytes.len, NULL, 0, FROM_CLIENT, &e);
-	m.conn = r->conn;
-	if (ok == -1 || route(h, &m, &e) == -1)
-		gateway_fail(h->gateway, r->conn, r->id, &e);
-	msg_clear(&m);
-}
-
 /* So many of its managed processes live now. */
 static void
 set_processes(struct session *s, uint64_t live)
@@ -159,9 +143,7 @@ finish(struct session *s, uint64_t killed)
 	registry_remove(h->registry, s); /* frees s */
 	requests_reply_all(&left, MSG_DELETE, h->gateway, MSG_DELETED, &deleted);
 	while ((r = TAILQ_FIRST(&left)) != NULL) {
-		if (r->recreate)
-			create_anew(h, r);
-		else if (r->conn != 0) /* a reply that waited for this */
+		if (r->conn != 0) /* a reply that waited for this */
 			gateway_send(h->gateway, &r->held);
 		request_drop(&left, r);
 	}

@@ -18,9 +18,26 @@
 
 /* ---- the state file ------------------------------------------------------------------ */
 
+enum change { CLAIMED, PAUSED, UNPAUSED, COUNTED };
+
+static void
+apply(const struct session *s, enum change what, struct msg_session_state *now)
+{
+	if (what == CLAIMED) {
+		now->session = s->name;
+		now->spec = s->spec;
+		now->created_ms = s->created_ms;
+		now->image_missing = s->image_missing;
+	}
+	if (what == COUNTED)
+		now->counted = s->counted;
+	else
+		now->paused = what == PAUSED;
+}
+
 /* As its worker wrote it while it had its rights, but for what can change. */
 static int
-rewrite(const struct session *s, bool claimed, bool paused, struct err *e)
+rewrite(const struct session *s, enum change what, struct err *e)
 {
 	struct buf bytes = { 0 };
 	struct msg m;
@@ -28,15 +45,9 @@ rewrite(const struct session *s, bool claimed, bool paused, struct err *e)
 
 	if (r == 0) {
 		struct msg_session_state now = *(const struct msg_session_state *)m.body;
-		bool                     same = !claimed && now.paused == paused;
+		bool                     same = (what == PAUSED && now.paused) || (what == UNPAUSED && !now.paused);
 
-		now.paused = paused;
-		if (claimed) {
-			now.session = s->name;
-			now.spec = s->spec;
-			now.created_ms = s->created_ms;
-			now.image_missing = s->image_missing;
-		}
+		apply(s, what, &now);
 		r = same ? 0 : statefile_write(s->dir, &now, e);
 	} else if (r == 1) {
 		r = err_set(e, E_STATE, "session %s has no state file", s->name);
@@ -49,13 +60,19 @@ rewrite(const struct session *s, bool claimed, bool paused, struct err *e)
 int
 session_remember(const struct session *s, struct err *e)
 {
-	return rewrite(s, true, false, e);
+	return rewrite(s, CLAIMED, e);
 }
 
 int
 session_remember_pause(const struct session *s, bool paused, struct err *e)
 {
-	return rewrite(s, false, paused, e);
+	return rewrite(s, paused ? PAUSED : UNPAUSED, e);
+}
+
+int
+session_remember_counted(const struct session *s, struct err *e)
+{
+	return rewrite(s, COUNTED, e);
 }
 
 /* ---- the end --------------------------------------------------------------------------- */

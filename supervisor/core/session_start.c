@@ -84,7 +84,7 @@ session_fill_start(const struct session *s, const struct msg_spec *spec, enum wo
 	start->tmp_mb = policy_tmp_mb(spec, s->boxd->config);
 	start->overlay_mb = policy_overlay_mb(spec, s->boxd->config);
 	start->inodes = s->boxd->config->inodes;
-	if (mountspec_wants_host(spec)) {
+	if (mountspec_wants_host(spec) || s->counted.n > 0) {
 		mountrules_fill(s->boxd->mountrules, start);
 		tenantroots_add_rules(s->boxd->tenantroots, s->name, start);
 		langbot_add_rules(s->boxd->langbot, s->name, start);
@@ -117,6 +117,7 @@ session_start_worker(struct session *s, enum work work, struct err *e)
 	struct msg_worker_start start;
 	struct msg_resume       list[LIM_EXECS];
 	struct msg_follower     followers[LIM_EXECS];
+	const char             *counted[2 * LIM_MOUNTS];
 	char                    program[PATH_MAX + 16];
 
 	snprintf(program, sizeof(program), "%s/box-session", s->boxd->dirs->libexec);
@@ -133,6 +134,9 @@ session_start_worker(struct session *s, enum work work, struct err *e)
 	start.resume.v = list;
 	start.resume.n = work == WORK_ADOPT ? resume_list(s, list) : 0;
 	struct strs *opened = work == WORK_BUILD ? session_net_plan(s, &start) : NULL;
+	start.counted.v = counted;
+	start.counted.n = work == WORK_ADOPT ? session_counted(s, NULL, 0, counted) : 0;
+	session_forget_measured(s);
 	start.followers.v = followers;
 	start.followers.n = work == WORK_ADOPT ? follower_list(s, followers) : 0;
 	log_debug(

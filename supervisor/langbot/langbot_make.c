@@ -1,5 +1,5 @@
 /*
- * To a session: made, reused, made anew, or refused.
+ * To a session: made, reused, or refused.
  *
  *	[admitted: its directory, its skill] -> named -> [the one that is closing is gone] -> [its host_path is made] -> CREATE
  */
@@ -191,7 +191,7 @@ find_or_make(struct action *a)
 
 	if (a->langbot->shutting_down > 0) {
 		fail(a, E_SHUTDOWN, "Box runtime is shutting down");
-	} else if (s != NULL && session_is_closing(s) && !session_is_recreated(s)) {
+	} else if (s != NULL && session_is_closing(s)) {
 		action_end_session(a, on_old_one_gone);
 	} else if (check_grant(a, s == NULL, &e) == -1 || (s != NULL && check_existing(a, s, &e) == -1)) {
 		action_fail(a, &e);

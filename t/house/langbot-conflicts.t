@@ -1,5 +1,5 @@
 #!/bin/sh
-# The same id with another spec: told by its first field that differs, as Python prints it; other mounts make it anew.
+# The same id with another spec: told by its first field that differs, as Python prints it; other mounts are no conflict.
 . t/lib/sh/boxd.sh
 . t/lib/sh/langbot.sh
 boxd_config 'network_on = loopback'
@@ -50,6 +50,13 @@ other=$(sandbox ws-1 1 m)
 is "$other" "$one" "without it: the same sandbox"
 is "$(says ws-1 1 m 'echo $(ls /workspace/a /tmp)')" '/tmp: f /workspace/a:\n' "in which the mount is not seen, and all else is"
 is "$(cat "$D/a/f")" x "what was written outside stays"
+
+# with a quota, too: what is mounted later counts against it; the sandbox is one that was built ahead, without a quota
+Q=', "workspace_quota_mb": 8'
+one=$(sandbox ws-1 1 q "$Q")
+is "$(says ws-1 1 q 'echo y >/tmp/f; echo x >/workspace/a/f; echo fine' "$Q$(mounts "$A")")" 'fine\n' "with a quota: another writable mount"
+is "$(sandbox ws-1 1 q "$Q$(mounts "$A")")" "$one" "it is the same sandbox"
+is "$(says ws-1 1 q 'cat /tmp/f' "$Q")" 'y\n' "and has its files"
 boxd_stop
 
 boxd_config 'network_on = refuse'

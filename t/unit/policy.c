@@ -126,26 +126,18 @@ with_mounts(struct msg_mount *v)
 }
 
 static void
-counts_what_can_be_written(void)
+knows_a_mount(void)
 {
 	struct msg_mount one[] = { { "/a", "/x", MOUNT_RW, "", "" }, { "/b", "/y", MOUNT_RO, "", "" },
 		{ .host_path = NULL } };
 	struct msg_mount turned[] = { { "/b", "/y", MOUNT_RO, "", "" }, { "/n", "/n", MOUNT_NONE, "", "" },
 		{ "/a", "/x/", MOUNT_RW, "", "" }, { "/b", "//z", MOUNT_RO, "", "" }, { .host_path = NULL } };
-	struct msg_mount more[] = { { "/a", "/z", MOUNT_RW, "", "" }, { .host_path = NULL } };
 	struct msg_mount none[] = { { "/a", "/x", MOUNT_NONE, "", "" }, { .host_path = NULL } };
-	struct msg_spec  a = with_mounts(one), b = with_mounts(turned);
+	struct msg_spec  a = with_mounts(one), b;
 
-	a.workspace_quota_mb = 1;
-	ok(!mountspec_must_count(&a, &b), "neither order nor another read-only mount needs another count");
 	ok(mountspec_has_extra(&a, &turned[2]) && !mountspec_has_extra(&a, &turned[3]),
 	    "a mount is known by all it is");
-	b = with_mounts(more);
-	ok(mountspec_must_count(&a, &b), "a writable one in another place does");
-	a.workspace_quota_mb = 0;
-	ok(!mountspec_must_count(&a, &b), "but not without a quota");
 	b = with_mounts(none);
-	ok(!mountspec_must_count(&a, &b), "none at all is no mount");
 	ok(!mountspec_wants_host(&b) && mountspec_wants_host(&a), "and needs nothing of the host");
 }
 
@@ -184,7 +176,7 @@ main(void)
 	fills_and_bounds();
 	leaves_memory_for_processes();
 	compares_every_field();
-	counts_what_can_be_written();
+	knows_a_mount();
 	knows_the_default();
 	done_testing();
 }

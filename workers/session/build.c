@@ -215,7 +215,7 @@ ready(struct worker *w, struct err *e)
 		.init_pid = (uint64_t)w->box.pid,
 		.init = w->box.pidfd,
 		.build_us = w->about.build_us,
-		.disk = w->about.disk,
+		.disk = w->disk.shown,
 		.paused = w->about.paused,
 		.net_mode = w->about.net_mode,
 		.net_listener = w->net.listener,
@@ -267,6 +267,7 @@ build_claim(struct worker *w, const struct msg_claim *c, struct err *e)
 	if (owned_msg_copy(&w->spec_kept, MSG_SPEC, &w->about.spec, e) == -1)
 		return -1;
 	w->about.created_ms = c->created_ms;
+	w->disk.quota.bytes = c->spec.workspace_quota_mb * MIB;
 	return 0;
 }
 

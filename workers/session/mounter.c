@@ -160,21 +160,103 @@ put(struct worker *w, const struct strs *hidden, int namespaces, struct err *e)
 	return ns == -1 ? err_sys(e, "open the command's mount namespace") : ns;
 }
 
+/* ---- what counts against the quota ---------------------------------------------------------- */
+
+/* Of what is mounted writable, and of what else is measured when it is measured. */
+struct inode_names {
+	size_t      n;
+	char        text[LIM_MOUNTS][48];
+	const char *v[LIM_MOUNTS];
+	const char *paths[LIM_MOUNTS]; /* of what is mounted writable */
+};
+
+static int
+inode_names_of(const struct mounts *m, struct inode_names *in, struct err *e)
+{
+	struct stat st;
+
+	for (in->n = 0; in->n < m->nextra; in->n++) {
+		if (fstat(m->extra[in->n], &st) == -1)
+			return err_sys(e, "look at a mount that counts against workspace_quota_mb");
+		snprintf(in->text[in->n], sizeof(*in->text), "%lx:%lx", st.st_dev, st.st_ino);
+		in->v[in->n] = in->text[in->n];
+	}
+	return 0;
+}
+
+static bool
+are_among(const struct inode_names *in, const struct strs *known)
+{
+	for (size_t i = 0; i < in->n; i++) {
+		size_t k = 0;
+
+		while (k < known->n && strcmp(in->v[i], known->v[k]) != 0)
+			k++;
+		if (k == known->n)
+			return false;
+	}
+	return true;
+}
+
+/* A scanner that looks at these very directories, and at all that its session's scanner looks at. */
+static int
+measure(struct worker *w, const struct msg_worker_start *s, struct scanner *scanner, struct err *e)
+{
+	if (fchdir(s->dir) == -1)
+		return err_sys(e, "enter the session's state directory");
+	int r = build_find_init(w, e);
+	if (r != 0)
+		return r == -1 ? -1 : err_set(e, E_STATE, "the sandbox's init is gone");
+	if (mounts_reopen(&w->mounts, s, e) == -1 || cgroup_reopen(&w->cgroup, s, e) == -1 ||
+	    disk_watch(&w->disk, s, w->mounts.nextra, e) == -1)
+		return -1;
+	return watch_start_scanner(w, scanner, e);
+}
+
+static int
+measure_if_new(struct worker *w, const struct msg_worker_start *s, struct inode_names *in, struct msg_mounts_made *made,
+    struct err *e)
+{
+	struct scanner scanner;
+
+	if (inode_names_of(&w->mounts, in, e) == -1)
+		return -1;
+	if (are_among(in, &s->measured))
+		return 0;
+	if (measure(w, s, &scanner, e) == -1 || inode_names_of(&w->mounts, in, e) == -1)
+		return -1;
+	made->scanner = scanner.fd;
+	made->scan = scanner.pidfd[0];
+	made->look = scanner.pidfd[1];
+	for (size_t i = 0; i < s->spec.extra_mounts.n; i++)
+		if (s->spec.extra_mounts.v[i].mode == MOUNT_RW)
+			in->paths[made->counted.n++] = s->spec.extra_mounts.v[i].host_path;
+	made->counted.v = in->paths;
+	made->measured = (struct strs){ in->n, in->v };
+	made->disk = w->disk.shown;
+	return 0;
+}
+
+/* ---- a command's mounts ------------------------------------------------------------------------ */
+
 /* Judge what the command names; unless the same was mounted before and is kept, make its namespace. */
 static int
 make(struct worker *w, const struct msg_worker_start *asked, struct msg_mounts_made *made, struct err *e)
 {
-	static char             sources[LIM_SOURCES + 1];
-	struct msg_worker_start s = *asked;
-	bool                    root = s.uid_count > 1;
-	AUTO_FD int             namespaces = open("/proc/self/ns", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	static char               sources[LIM_SOURCES + 1];
+	static struct inode_names counted;
+	struct msg_worker_start   s = *asked;
+	bool                      root = s.uid_count > 1;
+	AUTO_FD int               namespaces = open("/proc/self/ns", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	s.spec.host_path = ""; /* the workspace is mounted already */
-	w->about.uid_count = s.uid_count;
 	w->box.pidfd = s.sandbox;
 	if (namespaces == -1)
 		return err_sys(e, "open /proc/self/ns");
 	if (mounts_prepare(&w->mounts, &s, e) == -1 || mounts_sources(&w->mounts, sources, sizeof(sources), e) == -1)
+		return -1;
+	w->about = (struct msg_session_state){ .id = s.id, .spec = s.spec, .uid_count = s.uid_count };
+	if (measure_if_new(w, asked, &counted, made, e) == -1)
 		return -1;
 	made->same = strcmp(sources, s.sources) == 0;
 	if (made->same)
@@ -232,7 +314,7 @@ job_do(struct worker *w, int channel, struct msg *m)
 	made.map_uid = w->mounts.map_uid;
 	made.map_gid = w->mounts.map_gid;
 	int r = answer(channel, &made, &e);
-	if (r == -1 || !made.same)
+	if (r == -1 || !made.same || made.scanner != -1)
 		_exit(r == 0 ? 0 : 1);
 	if (w->mounts.map == s->map)
 		w->mounts.map = -1; /* the message's */

@@ -98,15 +98,25 @@ on_close(struct worker *w, struct msg *m, struct err *e)
 	return 0;
 }
 
+static void
+next_clear(struct worker *w)
+{
+	fd_close(&w->next.mounts);
+	scanner_stop(&w->next.scanner);
+}
+
 static int
 on_mounts(struct worker *w, struct msg *m, struct err *e)
 {
 	const struct msg_mounts *x = m->body;
 
 	(void)e;
-	fd_close(&w->next.mounts);
+	next_clear(w);
 	w->next.call = x->call;
 	w->next.mounts = msg_take_fd(m, x->mounts);
+	w->next.scanner.fd = msg_take_fd(m, x->scanner);
+	w->next.scanner.pidfd[0] = msg_take_fd(m, x->scan);
+	w->next.scanner.pidfd[1] = msg_take_fd(m, x->look);
 	return 0;
 }
 
@@ -115,6 +125,8 @@ on_exec(struct worker *w, struct msg *m, struct err *e)
 {
 	AUTO_FD int mounts = w->next.call == m->id ? fd_take(&w->next.mounts) : -1;
 
+	if (w->next.call == m->id && w->next.scanner.fd >= 0 && watch_take_scanner(w, &w->next.scanner, e) == -1)
+		return -1;
 	return w->watch != NULL ? watch_before(w->watch, m, mounts, e) : exec_start(w, m, mounts, e);
 }
 
@@ -269,7 +281,11 @@ worker_open(struct worker *w, struct ev_loop *loop)
 	struct err e = { 0 };
 
 	*w = (struct worker){
-		.loop = loop, .box = { .pidfd = -1 }, .net = NET_SOCKETS_NONE, .calls = -1, .next = { .mounts = -1 }
+		.loop = loop,
+		.box = { .pidfd = -1 },
+		.net = NET_SOCKETS_NONE,
+		.calls = -1,
+		.next = { .mounts = -1, .scanner = SCANNER_NONE },
 	};
 	LIST_INIT(&w->execs);
 	disk_init(&w->disk);
@@ -299,7 +315,7 @@ worker_close(struct worker *w)
 	link_close(&w->up);
 	fd_close(&w->box.pidfd);
 	fd_close(&w->calls);
-	fd_close(&w->next.mounts);
+	next_clear(w);
 	net_sockets_close(&w->net);
 	owned_msg_clear(&w->spec_kept);
 	disk_clear(&w->disk);

@@ -16,6 +16,7 @@
 #include <sys/queue.h>
 
 #include "disk/disk.h"
+#include "disk/scanner.h"
 #include "disk/watch.h"
 #include "files.h"
 #include "sandbox/cgroup.h"
@@ -47,9 +48,10 @@ struct worker {
 	struct net_sockets net;   /* owned; from init, until the supervisor has them */
 	struct watch      *watch; /* owned; NULL unless the workspace has a quota that no kernel keeps */
 	struct {
-		uint64_t call;
-		int      mounts; /* owned */
-	} next;                  /* the mount namespace of an exec that is about to come */
+		uint64_t       call;
+		int            mounts;  /* owned */
+		struct scanner scanner; /* owned; with the pid of none */
+	} next;                  /* what comes ahead of an exec: its mount namespace, and who measures what is in it */
 	uint64_t started_us;     /* for build_us */
 	ev_timer deadline;       /* runs while BUILDING, ATTACHING */
 	ev_timer retry;          /* runs while the cgroups will not go */

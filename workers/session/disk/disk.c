@@ -151,4 +151,5 @@ disk_clear(struct disk *d)
 {
 	fd_close(&d->tree);
 	owned_msg_clear(&d->kept);
+	owned_msg_clear(&d->shown_kept);
 }

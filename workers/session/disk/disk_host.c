@@ -137,21 +137,17 @@ disk_host(struct disk *d, const struct msg_worker_start *s, int workspace, struc
 	return set_limit(d, &told, s, workspace, e);
 }
 
-/* Remembered from another worker it has been told already. */
 static int
-tell_extra(struct disk *d, size_t extra, struct err *e)
+show_extra(struct disk *d, size_t extra, struct err *e)
 {
-	struct buf      quota = { 0 };
-	struct msg_disk told = d->told;
+	struct buf quota = { 0 };
 
-	if (strstr(told.quota, "extra mounts") != NULL)
-		return 0;
-	buf_printf(&quota, "%s; a watcher for what is in %zu writable extra mounts%s", told.quota, extra,
+	buf_printf(&quota, "%s; a watcher for what is in %zu writable extra mounts%s", d->told.quota, extra,
 	    d->watches_host ? " too" : "");
 	buf_append(&quota, "", 1);
 	if (!quota.failed)
-		told.quota = quota.data;
-	int r = disk_remember(d, &told, e);
+		d->shown.quota = quota.data;
+	int r = owned_msg_copy(&d->shown_kept, MSG_DISK, &d->shown, e);
 	buf_clear(&quota);
 	return r;
 }
@@ -159,9 +155,11 @@ tell_extra(struct disk *d, size_t extra, struct err *e)
 int
 disk_watch(struct disk *d, const struct msg_worker_start *s, size_t extra, struct err *e)
 {
+	d->shown = d->told;
+	d->quota = (struct disk_limit){ s->spec.workspace_quota_mb * MIB, s->entries };
 	d->watches_host = !mounts_private(&s->spec) && d->told.limit_bytes > 0 && !d->told.hard_bytes;
 	if (!d->watches_host && extra == 0)
 		return 0;
-	d->watched = (struct disk_limit){ s->spec.workspace_quota_mb * MIB, s->entries };
-	return extra == 0 ? 0 : tell_extra(d, extra, e);
+	d->watched = d->quota;
+	return extra == 0 ? 0 : show_extra(d, extra, e);
 }

@@ -198,8 +198,10 @@ filter_calls(struct err *e)
 
 /* The parent's death is told by a signal; setting another uid would have made it forget that. */
 static int
-end_with(pid_t parent, struct err *e)
+end_with(pid_t parent, const struct scanner_plan *p, struct err *e)
 {
+	if (p->given_away)
+		return 0;
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == -1 || getppid() != parent)
 		return err_set(e, E_CRASH, "the worker is gone");
 	return 0;
@@ -259,7 +261,7 @@ look_main(const struct scanner_plan *p, int control, pid_t parent, struct err *e
 	if (!proc_is_genuine(PROC))
 		return err_set(e, E_DENIED, "the sandbox's /proc is none");
 	if ((p->is_root && lock_root(PROC, e) == -1) || become(p, rights, e) == -1 || set_rlimits(e) == -1 ||
-	    end_with(parent, e) == -1 || filter_calls(e) == -1)
+	    end_with(parent, p, e) == -1 || filter_calls(e) == -1)
 		return -1;
 	look_for_ever();
 }
@@ -323,7 +325,7 @@ scan_main(const struct scanner_plan *p, int control, int peer, pid_t parent, str
 	    scan_init(&s, p->max_entries, !p->is_root, e) == -1)
 		return -1;
 	if ((p->is_root && lock_root(PLACES, e) == -1) || become(p, 1UL << CAP_DAC_READ_SEARCH, e) == -1 ||
-	    set_rlimits(e) == -1 || end_with(parent, e) == -1 || only_beneath(places, p->nplaces, e) == -1 ||
+	    set_rlimits(e) == -1 || end_with(parent, p, e) == -1 || only_beneath(places, p->nplaces, e) == -1 ||
 	    filter_calls(e) == -1)
 		return -1;
 	scan_for_ever(&s, p->nplaces);
@@ -376,7 +378,7 @@ scanner_start(struct scanner *s, const struct scanner_plan *plan, struct err *e)
 {
 	struct start st = { .plan = plan, .control = { -1, -1 }, .peer = { -1, -1 }, .parent = getpid() };
 
-	*s = (struct scanner){ .fd = -1, .pidfd = { -1, -1 } };
+	*s = SCANNER_NONE;
 	if (!proc_is_genuine(plan->proc))
 		return err_set(
 		    e, E_BACKEND, "the sandbox's /proc is not a procfs, so its open files cannot be measured");
@@ -427,11 +429,12 @@ scanner_stop(struct scanner *s)
 {
 	fd_close(&s->fd);
 	for (int i = 0; i < SCANNERS; i++) {
-		if (s->pid[i] <= 0)
+		if (s->pidfd[i] == -1)
 			continue;
 		sys_pidfd_kill(s->pidfd[i], SIGKILL);
 		fd_close(&s->pidfd[i]);
-		waitpid(s->pid[i], NULL, WNOHANG);
+		if (s->pid[i] > 0)
+			waitpid(s->pid[i], NULL, WNOHANG);
 		s->pid[i] = 0;
 	}
 }

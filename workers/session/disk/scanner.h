@@ -27,19 +27,22 @@
 enum { SCANNERS = 2 };
 
 struct scanner {
-	pid_t pid[SCANNERS];   /* 0 without; ours to reap */
-	int   pidfd[SCANNERS]; /* owned; our filter lets us signal no other way */
+	pid_t pid[SCANNERS];   /* 0: not ours to reap */
+	int   pidfd[SCANNERS]; /* owned, or -1; our filter lets us signal no other way */
 	int   fd;              /* owned; readable when an answer is there, or it is gone */
 };
+
+#define SCANNER_NONE ((struct scanner){ .fd = -1, .pidfd = { -1, -1 } })
 
 struct scanner_plan {
 	const int           *places; /* borrowed; directories and files to be measured */
 	size_t               nplaces;
 	int                  proc; /* borrowed; the sandbox's /proc */
 	uint64_t             max_entries;
-	uint32_t             uid;     /* to become */
-	bool                 is_root; /* without, it is what it is already */
-	const struct cgroup *cgroup;  /* whose it shall be */
+	uint32_t             uid;        /* to become */
+	bool                 is_root;    /* without, it is what it is already */
+	const struct cgroup *cgroup;     /* whose it shall be */
+	bool                 given_away; /* it outlives who starts it, and ends when its descriptor is closed */
 };
 
 /* Before the worker gives its rights up. */

@@ -379,24 +379,24 @@ open_proc(const struct worker *worker, struct err *e)
 	return fd_take(&proc);
 }
 
-/* Room for the scanner beside the commands, so that it is charged to the session and not to its client. */
+/* Room for scanners beside the commands, so that they are charged to the session and not to its client. */
 static int
-make_room(struct worker *worker, uint64_t max_entries, struct err *e)
+make_room(struct worker *worker, unsigned scanners, struct err *e)
 {
-	worker->cgroup.helpers += SCANNERS;
-	worker->cgroup.helpers_mb += scan_memory(max_entries) / MIB + LIM_SCAN_MB;
+	worker->cgroup.helpers += scanners * SCANNERS;
+	worker->cgroup.helpers_mb += scanners * (scan_memory(worker->disk.watched.entries) / MIB + LIM_SCAN_MB);
 	return cgroup_limit(&worker->cgroup, &worker->about.spec, e);
 }
 
 static int
-start(struct watch *w, struct err *e)
+start(struct worker *worker, bool given_away, struct scanner *s, struct err *e)
 {
-	struct worker *worker = w->worker;
-	int            places[1 + LIM_MOUNTS];
-	size_t         n = 0;
-	AUTO_FD int    proc = open_proc(worker, e);
+	int         places[1 + LIM_MOUNTS];
+	size_t      n = 0;
+	AUTO_FD int proc = open_proc(worker, e);
 
-	if (proc == -1 || make_room(worker, w->max_entries, e) == -1)
+	/* one that is given away has another before it, for a moment */
+	if (proc == -1 || make_room(worker, given_away ? 2 : 1, e) == -1)
 		return -1;
 	if (worker->disk.watches_host)
 		places[n++] = worker->mounts.workspace;
@@ -409,16 +409,23 @@ start(struct watch *w, struct err *e)
 		.places = places,
 		.nplaces = n,
 		.proc = proc,
-		.max_entries = w->max_entries,
+		.max_entries = worker->disk.watched.entries,
 		.uid = worker->cgroup.ids.worker,
 		.is_root = worker->about.uid_count > 1,
 		.cgroup = &worker->cgroup,
+		.given_away = given_away,
 	};
-	return scanner_start(&w->scanner, &plan, e);
+	return scanner_start(s, &plan, e);
 }
 
-struct watch *
-watch_open(struct worker *worker, struct err *e)
+int
+watch_start_scanner(struct worker *worker, struct scanner *s, struct err *e)
+{
+	return start(worker, true, s, e);
+}
+
+static struct watch *
+watch_new(struct worker *worker, struct err *e)
 {
 	struct watch *w = calloc(1, sizeof(*w));
 
@@ -427,20 +434,71 @@ watch_open(struct worker *worker, struct err *e)
 		return NULL;
 	}
 	*w = (struct watch){
-		.worker = worker, .max_bytes = worker->disk.watched.bytes, .max_entries = worker->disk.watched.entries
+		.worker = worker,
+		.scanner = SCANNER_NONE,
+		.max_bytes = worker->disk.watched.bytes,
+		.max_entries = worker->disk.watched.entries,
 	};
 	TAILQ_INIT(&w->held);
-	if (start(w, e) == -1) {
-		err_prefix(e, "spec.workspace_quota_mb");
-		free(w);
-		return NULL;
-	}
-	ev_io_init(&w->answer, on_answer, w->scanner.fd, EV_READ);
+	ev_init(&w->answer, on_answer);
 	ev_timer_init(&w->again, on_again, 0., 0.);
 	ev_timer_init(&w->late, on_late, 0., 0.);
 	w->answer.data = w->again.data = w->late.data = w;
-	ev_io_start(worker->loop, &w->answer);
 	return w;
+}
+
+static void
+listen_to(struct watch *w)
+{
+	ev_io_set(&w->answer, w->scanner.fd, EV_READ);
+	ev_io_start(w->worker->loop, &w->answer);
+}
+
+struct watch *
+watch_open(struct worker *worker, struct err *e)
+{
+	struct watch *w = watch_new(worker, e);
+
+	if (w != NULL && start(worker, false, &w->scanner, e) == -1) {
+		err_prefix(e, "spec.workspace_quota_mb");
+		watch_close(&w);
+	}
+	if (w != NULL)
+		listen_to(w);
+	return w;
+}
+
+/* It was started with room for two; whatever waits for an answer of the old one gets one of the new one. */
+static void
+take_over(struct watch *w, struct scanner *s)
+{
+	struct err e;
+
+	ev_io_stop(w->worker->loop, &w->answer);
+	ev_timer_stop(w->worker->loop, &w->late);
+	scanner_stop(&w->scanner);
+	w->scanner = *s;
+	*s = SCANNER_NONE;
+	listen_to(w);
+	if (cgroup_limit(&w->worker->cgroup, &w->worker->about.spec, &e) == -1)
+		log_warn("session=%lu %s", w->worker->about.id, e.text);
+	if (!w->scanning)
+		return;
+	w->scanning = false;
+	scan(w);
+}
+
+int
+watch_take_scanner(struct worker *worker, struct scanner *s, struct err *e)
+{
+	worker->disk.watched = worker->disk.quota;
+	if (worker->watch == NULL) {
+		if ((worker->watch = watch_new(worker, e)) == NULL || make_room(worker, 1, e) == -1)
+			return -1;
+	}
+	if (!worker->watch->lost) /* else the worker ends, and the next has one of its own */
+		take_over(worker->watch, s);
+	return 0;
 }
 
 void

@@ -19,11 +19,19 @@
 #include "base/err.h"
 #include "wire/msg.h"
 
+struct scanner;
 struct worker;
 struct watch;
 
 /* Before the worker gives its rights up.  NULL and the reason. */
 struct watch *watch_open(struct worker *, struct err *);
+
+/*
+ * Mounts of a command that count against the quota come when the worker has given its rights up.  So another process
+ * starts a scanner that measures them too, and gives it to the worker, which takes it in place of its own.
+ */
+int watch_start_scanner(struct worker *, struct scanner *, struct err *);
+int watch_take_scanner(struct worker *, struct scanner *, struct err *);
 
 /* The worker is ready; commands may be running that another one started. */
 void watch_wake(struct watch *);

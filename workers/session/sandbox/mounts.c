@@ -192,6 +192,9 @@ keep_extra(struct mounts *m, int fd, const struct msg_spec *spec, struct err *e)
 {
 	if (spec->workspace_quota_mb == 0)
 		return 0;
+	if (m->nextra == LIM_MOUNTS)
+		return err_set(
+		    e, E_CAPACITY, "more than %d writable mounts count against workspace_quota_mb", LIM_MOUNTS);
 	int kept = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (kept == -1)
 		return err_sys(e, "keep an extra mount's directory");
@@ -259,22 +262,16 @@ mounts_sources(const struct mounts *m, char *line, size_t size, struct err *e)
 }
 
 static int
-reopen_extra(struct mounts *m, const struct msg_worker_start *s, struct err *e)
+reopen_extra(struct mounts *m, const char *path, const struct msg_worker_start *s, struct err *e)
 {
-	for (size_t i = 0; i < s->spec.extra_mounts.n; i++) {
-		struct hostpath_ask ask = { "spec.extra_mounts", s->spec.extra_mounts.v[i].host_path, true, false,
-			false, NULL };
-		struct hostpath     h;
+	struct hostpath_ask ask = { "extra_mounts", path, true, false, false, NULL };
+	struct hostpath     h;
+	struct stat         st;
 
-		if (s->spec.extra_mounts.v[i].mode != MOUNT_RW)
-			continue;
-		if (hostpath_open(&h, &ask, s, e) == -1)
-			return -1;
-		AUTO_FD int fd = h.fd;
-		if (keep_extra(m, fd, &s->spec, e) == -1)
-			return -1;
-	}
-	return 0;
+	if (hostpath_open(&h, &ask, s, e) == -1)
+		return lstat(path, &st) == -1 && errno == ENOENT ? 0 : -1; /* removed: it cannot grow */
+	AUTO_FD int fd = h.fd;
+	return keep_extra(m, fd, &s->spec, e);
 }
 
 int
@@ -284,8 +281,9 @@ mounts_reopen(struct mounts *m, const struct msg_worker_start *s, struct err *e)
 		true, &s->spec.roots };
 	struct hostpath     h;
 
-	if (s->spec.workspace_quota_mb > 0 && reopen_extra(m, s, e) == -1)
-		return -1;
+	for (size_t i = 0; i < s->counted.n; i++)
+		if (reopen_extra(m, s->counted.v[i], s, e) == -1)
+			return -1;
 	if (mounts_private(&s->spec))
 		return 0;
 	if (hostpath_open(&h, &ask, s, e) == -1)

@@ -43,7 +43,7 @@ int mounts_prepare(struct mounts *, const struct msg_worker_start *, struct err 
 /* The child has been started: only the workspace, and what else a quota counts, is kept. */
 void mounts_prepared(struct mounts *);
 
-/* In a worker that takes over: find the workspace's directory again, and what else a quota counts.  A failure is told, and not fatal. */
+/* For who measures a sandbox that stands: find the workspace's directory again, and what else the quota counts. */
 int mounts_reopen(struct mounts *, const struct msg_worker_start *, struct err *);
 
 void mounts_clear(struct mounts *);
