@@ -26,6 +26,13 @@ like "$(ctl run --host-path "$D/roots" -c 'echo x >f')" 'denied' "what the user 
 like "$(ctl run --host-path "$D/w/new" -c true)" "spec.host_path: $D/w/new does not exist; make it first" "what is missing is refused"
 ok "and not made" test ! -e "$D/w/new"
 like "$(ctl run --host-path "$D/state" -c true)" "is boxd's own" "the rules are the same"
+mkdir "$D/extra"; chown 65534:65534 "$D/extra"
+ctl create --name q --host-path "$D/w" --workspace-quota 8 >/dev/null
+is "$(ctl exec q --mount "$D/extra:/workspace/m" -c 'echo x >m/x; cat m/x')" x "a command's writable mount, with a quota"
+head -c 20000000 /dev/zero >"$D/extra/y"
+like "$(ctl exec q -- true)" 'workspace quota exceeded before execution' "counts against it"
+rm "$D/extra/y"
+is "$(ctl exec q -- echo again)" again "and with room again a command runs"
 like "$(ctl run --writable-root -c true)" 'spec.read_only_rootfs: false needs a boxd that runs as root.*; use an image' "a writable host view is refused, and why"
 
 cp "$(command -v sh)" "$D/state/images/own/bin/sh"
