@@ -5,16 +5,16 @@
 #include "python/pynum.h"
 
 static int
-refuse(const struct misfit *m, struct err *e)
+refuse(const char *why, struct err *e)
 {
-	return m == NULL ? 0 : err_set(e, E_INVALID, "%s", m->text);
+	return why == NULL ? 0 : err_set(e, E_INVALID, "%s", why);
 }
 
 int
 lax_int(const struct lax *l, int64_t *out, struct err *e)
 {
-	const struct misfit *m = NULL;
-	wide                 v = 0;
+	const char *why = NULL;
+	wide        v = 0;
 
 	switch (l->kind) {
 	case LAX_BOOL:
@@ -24,17 +24,17 @@ lax_int(const struct lax *l, int64_t *out, struct err *e)
 		v = l->number;
 		break;
 	case LAX_FLOAT:
-		m = int_of_real(l->real, &v);
+		why = int_of_real(l->real, &v);
 		break;
 	case LAX_STR:
-		m = int_of_text(l->text, strlen(l->text), &v);
+		why = int_of_text(l->text, strlen(l->text), &v);
 		break;
 	case LAX_NONE:
-		m = &misfit_int;
+		why = NOT_INT;
 		break;
 	}
 	*out = v > INT64_MAX ? INT64_MAX : v < INT64_MIN ? INT64_MIN : (int64_t)v;
-	return refuse(m, e);
+	return refuse(why, e);
 }
 
 int
@@ -55,7 +55,7 @@ lax_float(const struct lax *l, double *out, struct err *e)
 	case LAX_NONE:
 		break;
 	}
-	return refuse(&misfit_float, e);
+	return refuse(NOT_FLOAT, e);
 }
 
 int
@@ -74,7 +74,7 @@ lax_bool(const struct lax *l, bool *out, struct err *e)
 	case LAX_NONE:
 		break;
 	}
-	return refuse(&misfit_bool, e);
+	return refuse(NOT_BOOL, e);
 }
 
 bool

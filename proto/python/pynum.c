@@ -11,20 +11,15 @@
 
 enum { INT_DIGITS = 4300 }; /* Python reads no longer ones */
 
-const struct misfit        misfit_int = { "int_type", "Input should be a valid integer" };
-static const struct misfit int_parsing = { "int_parsing",
-	"Input should be a valid integer, unable to parse string as an integer" };
-static const struct misfit int_size = { "int_parsing_size",
-	"Unable to parse input string as an integer, exceeded maximum size" };
-static const struct misfit int_fraction = { "int_from_float",
-	"Input should be a valid integer, got a number with a fractional part" };
-static const struct misfit not_finite = { "finite_number", "Input should be a finite number" };
-const struct misfit        misfit_float = { "float_type", "Input should be a valid number" };
-static const struct misfit float_parsing = { "float_parsing",
-	"Input should be a valid number, unable to parse string as a number" };
-const struct misfit        misfit_bool = { "bool_type", "Input should be a valid boolean" };
-static const struct misfit bool_parsing = { "bool_parsing",
-	"Input should be a valid boolean, unable to interpret input" };
+const char        NOT_INT[] = "Input should be a valid integer";
+const char        NOT_FLOAT[] = "Input should be a valid number";
+const char        NOT_BOOL[] = "Input should be a valid boolean";
+static const char int_parsing[] = "Input should be a valid integer, unable to parse string as an integer";
+static const char int_size[] = "Unable to parse input string as an integer, exceeded maximum size";
+static const char int_fraction[] = "Input should be a valid integer, got a number with a fractional part";
+static const char not_finite[] = "Input should be a finite number";
+static const char float_parsing[] = "Input should be a valid number, unable to parse string as a number";
+static const char bool_parsing[] = "Input should be a valid boolean, unable to interpret input";
 
 /* ---- whole numbers ---- */
 
@@ -67,23 +62,23 @@ read_int(const char *p, size_t n, wide *out)
 	return n == 0;
 }
 
-const struct misfit *
+const char *
 int_of_text(const char *p, size_t n, wide *out)
 {
 	if (n > INT_DIGITS)
-		return &int_size;
-	return read_int(p, n, out) ? NULL : &int_parsing;
+		return int_size;
+	return read_int(p, n, out) ? NULL : int_parsing;
 }
 
-const struct misfit *
+const char *
 int_of_real(double v, wide *out)
 {
 	if (!isfinite(v))
-		return &not_finite;
+		return not_finite;
 	if (v != floor(v))
-		return &int_fraction;
+		return int_fraction;
 	if (v >= 0x1p63 || v <= -0x1p63)
-		return &int_size;
+		return int_size;
 	*out = (wide)v;
 	return NULL;
 }
@@ -108,7 +103,7 @@ without_underscores(const char *p, size_t n, char *out, size_t size)
 	return 0;
 }
 
-const struct misfit *
+const char *
 float_of_text(const char *p, size_t n, double *out)
 {
 	char  text[512], *end;
@@ -116,18 +111,18 @@ float_of_text(const char *p, size_t n, double *out)
 
 	p = rust_trim(p, &n);
 	if (without_underscores(p, n, text, sizeof(text)) == -1 || memchr(p, '\0', n) != NULL)
-		return &float_parsing;
+		return float_parsing;
 	word += *word == '+' || *word == '-';
 	bool named = strcasecmp(word, "inf") == 0 || strcasecmp(word, "infinity") == 0 || strcasecmp(word, "nan") == 0;
 	if (!named && (*word == '\0' || strspn(word, "0123456789.eE+-") != strlen(word)))
-		return &float_parsing; /* strtod would read hexadecimal too */
+		return float_parsing; /* strtod would read hexadecimal too */
 	*out = strtod(text, &end);
-	return *end == '\0' && end != text ? NULL : &float_parsing;
+	return *end == '\0' && end != text ? NULL : float_parsing;
 }
 
 /* ---- truth ---- */
 
-const struct misfit *
+const char *
 bool_of_text(const char *p, size_t n, bool *out)
 {
 	static const char *const words[][6] = {
@@ -141,18 +136,18 @@ bool_of_text(const char *p, size_t n, bool *out)
 				*out = v == 1;
 				return NULL;
 			}
-	return &bool_parsing;
+	return bool_parsing;
 }
 
-const struct misfit *
+const char *
 bool_of_real(double v, bool *out)
 {
 	wide whole;
 
 	if (int_of_real(v, &whole) != NULL)
-		return &misfit_bool;
+		return NOT_BOOL;
 	*out = v == 1;
-	return v == 0 || v == 1 ? NULL : &bool_parsing;
+	return v == 0 || v == 1 ? NULL : bool_parsing;
 }
 
 /* ---- printed ---- */

@@ -1,11 +1,12 @@
 /*
  * JSON of anybody: what is taken is printed, read again and printed again, and both prints are the same; what is not
- * taken has a reason.  Also repr and every coercion, which see the same values.
+ * taken has a reason.  Also str() and every coercion, which see the same values.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/utf8.h"
+#include "python/pystr.h"
 #include "workers/gateway/langbot/coerce.h"
 #include "workers/gateway/langbot/json.h"
 #include "workers/gateway/langbot/pytext.h"
@@ -32,14 +33,13 @@ coerce_all(const msgpack_object *o)
 	coerce_float(o, &d);
 	coerce_bool(o, &b);
 	coerce_time(o, &us);
-	py_repr(&text, o, 100);
+	py_str(&text, o);
 	must(utf8_is_valid(text.data, text.len));
 	if (o->type == MSGPACK_OBJECT_STR) {
 		size_t n = o->via.str.size;
 
 		py_strip(o->via.str.ptr, &n);
 		must(n <= o->via.str.size);
-		py_isalnum(o->via.str.ptr, n);
 	}
 	for (size_t i = 0; o->type == MSGPACK_OBJECT_ARRAY && i < o->via.array.size; i++)
 		coerce_all(&o->via.array.ptr[i]);

@@ -43,8 +43,7 @@ test_seq(void)
 	is(told("{\"action\": \"__ping\", \"data\": {}}"),
 	    "{\"seq_id\": -1, \"code\": 1, \"message\": \"ValidationError: 1 validation error for "
 	    "ActionRequest\\nseq_id\\n"
-	    "  Field required [type=missing, input_value={'action': '__ping', 'data': {}}, input_type=dict]\\n    For "
-	    "further information visit https://errors.pydantic.dev/2.13/v/missing\", \"data\": {}, \"chunk_status\": "
+	    "  Field required\", \"data\": {}, \"chunk_status\": "
 	    "\"continue\"}",
 	    "without one it is -1");
 }
@@ -74,9 +73,8 @@ test_invalid(void)
 		{ "{\"seq_id\": 5, \"action\": \"__ping\"}",
 		    "^ValidationError: 1 validation error for ActionRequest\ndata\n  Field req" },
 		{ "{\"seq_id\": 5, \"action\": \"__ping\", \"data\": []}",
-		    "\ndata\n  Input should be a valid dictionary \\[type=dict_type" },
-		{ "{\"seq_id\": 5, \"action\": 7, \"data\": {}}",
-		    "\naction\n  Input should be a valid string \\[type=string_type" },
+		    "\ndata\n  Input should be a valid dictionary$" },
+		{ "{\"seq_id\": 5, \"action\": 7, \"data\": {}}", "\naction\n  Input should be a valid string$" },
 		{ "{\"seq_id\": \"x\", \"action\": 7}",
 		    "^ValidationError: 3 validation errors for ActionRequest\nseq_id\n" },
 		{ "{\"seq_id\": 5, \"action\": \"box_exec\", \"data\": {}, \"context\": 5}",
@@ -88,7 +86,7 @@ test_invalid(void)
 		    "\ncontext.ActionContext.workspace_uuid\n  Field required" },
 		{ "{\"seq_id\": 5, \"action\": \"box_status\", \"data\": {}, \"context\": {\"instance_uuid\": \"i\", "
 		  "\"workspace_uuid\": \"w\", \"x\": 1}}",
-		    "\ncontext.ActionContext.x\n  Extra inputs are not permitted \\[type=extra_forbidden" },
+		    "\ncontext.ActionContext.x\n  Extra inputs are not permitted$" },
 		{ "{\"seq_id\": 5, \"action\": \"box_status\", \"data\": {}, \"context\": {\"instance_uuid\": \"i\", "
 		  "\"workspace_uuid\": \"w\", "
 		  "\"placement_generation\": 0}}",
@@ -101,12 +99,12 @@ test_invalid(void)
 		  "\"i\\u0000\", \"workspace_uuid\": \"w\"}}",
 		    "must not have a NUL in it" },
 		{ "{\"seq_id\": 5, \"action\": \"__ping\", \"data\": {}, \"stream_flow_control\": 2}",
-		    "^ValidationError: 1 validation error for ActionRequest\nstream_flow_control\n  Input should be 1 "
-		    "\\[type=literal_error, input_value=2, input_type=int\\]\n" },
+		    "^ValidationError: 1 validation error for ActionRequest\nstream_flow_control\n  Input should be "
+		    "1$" },
 		{ "{\"seq_id\": 5, \"action\": \"__ping\", \"data\": {}, \"stream_flow_control\": \"1\"}",
-		    "input_value='1', input_type=str\\]" },
+		    "\nstream_flow_control\n  Input should be 1$" },
 		{ "{\"seq_id\": 5, \"action\": \"__ping\", \"data\": {}, \"stream_flow_control\": false}",
-		    "input_value=False, input_type=bool\\]" },
+		    "\nstream_flow_control\n  Input should be 1$" },
 		{ "{\"seq_id\": 5, \"action\": \"__heartbeat\", \"data\": {}}",
 		    "^ValueError: Action __heartbeat not found$" },
 		{ "{\"seq_id\": 5, \"action\": \"\", \"data\": {}}", "^ValueError: Action  not found$" },

@@ -9,49 +9,32 @@
 #include "actbox.h"
 #include "tap.h"
 
-#define MORE(type) "\n    For further information visit https://errors.pydantic.dev/2.13/v/" type
-
 static void
 test_layout(void)
 {
 	is(act_refusal("box_exec", "{\"session_id\": \"s\", \"workdir\": \"rel\", \"timeout_sec\": \"abc\"}"),
 	    "BoxValidationError: 2 validation errors for BoxSpec\n"
 	    "workdir\n"
-	    "  Value error, workdir must be an absolute path inside the sandbox [type=value_error, input_value='rel', "
-	    "input_type=str]" MORE("value_error") "\n"
-						  "timeout_sec\n"
-						  "  Input should be a valid integer, unable to parse string as an "
-						  "integer [type=int_parsing, input_value='abc', "
-						  "input_type=str]" MORE("int_parsing"),
-	    "the reference's own example");
+	    "  Value error, workdir must be an absolute path inside the sandbox\n"
+	    "timeout_sec\n"
+	    "  Input should be a valid integer, unable to parse string as an integer",
+	    "the reference's own example, without what only its library tells");
 	is(act_refusal("box_exec", "{\"extra_mounts\": [{\"host_path\": \"a\"}, 5], \"env\": {\"A\": 1}}"),
 	    "BoxValidationError: 5 validation errors for BoxSpec\n"
 	    "session_id\n"
-	    "  Field required [type=missing, input_value={'extra_mounts': [{'host_...'}, 5], 'env': {'A': 1}}, "
-	    "input_type=dict]" MORE(
-		"missing") "\n"
-			   "env.A\n"
-			   "  Input should be a valid string [type=string_type, input_value=1, input_type=int]" MORE(
-			       "string_type") "\n"
-					      "extra_mounts.0.host_path\n"
-					      "  Value error, host_path must be an absolute host path "
-					      "[type=value_error, input_value='a', input_type=str]" MORE(
-						  "value_error") "\n"
-								 "extra_mounts.0.mount_path\n"
-								 "  Field required [type=missing, "
-								 "input_value={'host_path': 'a'}, "
-								 "input_type=dict]" MORE(
-								     "missing") "\n"
-										"extra_mounts.1\n"
-										"  Input should be a valid dictionary "
-										"or instance of BoxMountSpec "
-										"[type=model_type, input_value=5, "
-										"input_type=int]" MORE("model_type"),
+	    "  Field required\n"
+	    "env.A\n"
+	    "  Input should be a valid string\n"
+	    "extra_mounts.0.host_path\n"
+	    "  Value error, host_path must be an absolute host path\n"
+	    "extra_mounts.0.mount_path\n"
+	    "  Field required\n"
+	    "extra_mounts.1\n"
+	    "  Input should be a valid dictionary or instance of BoxMountSpec",
 	    "all that is wrong, in the order of declaration, with its place");
 	is(act_refusal("box_exec", "{\"session_id\": \"s\", \"host_path\": \"/h\", \"workdir\": \"/workspacex\"}"),
 	    "BoxValidationError: 1 validation error for BoxSpec\n"
-	    "  Value error, workdir must stay under mount_path when host_path is provided [type=value_error, "
-	    "input_value={'session_id': 's', 'host...workdir': '/workspacex'}, input_type=dict]" MORE("value_error"),
+	    "  Value error, workdir must stay under mount_path when host_path is provided",
 	    "fields that are right each by itself");
 	unlike(
 	    act_refusal("box_exec", "{\"session_id\": \"s\", \"host_path\": \"/h\", \"workdir\": \"/x\", \"cpus\": 0}"),
@@ -101,16 +84,13 @@ test_mounts(void)
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
 		snprintf(want, sizeof(want),
-		    "^BoxValidationError: 1 validation error for BoxSpec\nextra_mounts.0.%s\n  Value error, %s "
-		    "\\[type=value_error, "
-		    "input_value='",
+		    "BoxValidationError: 1 validation error for BoxSpec\nextra_mounts.0.%s\n  Value error, %s",
 		    fields[i][1], fields[i][2]);
-		like(of_mount(fields[i][0]), want, "%s", fields[i][0]);
+		is(of_mount(fields[i][0]), want, "%s", fields[i][0]);
 	}
 	is(of_mount("\"mount_path\": \"" PLACE "\""),
 	    "BoxValidationError: 1 validation error for BoxSpec\nextra_mounts.0\n"
-	    "  Value error, Artifact paths require a read-only digest-addressed mount and manifest [type=value_error, "
-	    "input_value={'host_path': '/h', 'moun.../opt/langbot-artifacts'}, input_type=dict]" MORE("value_error"),
+	    "  Value error, Artifact paths require a read-only digest-addressed mount and manifest",
 	    "an ordinary mount where artifacts are");
 }
 
@@ -140,15 +120,12 @@ test_artifacts(void)
 /* Action, data, and a regular expression of the text. */
 static const char *const rows[][3] = {
 	{ "box_exec", "{\"session_id\": \" \"}", "session_id\n  Value error, session_id must not be empty" },
-	{ "box_exec", "{\"session_id\": 5}",
-	    "session_id\n  Input should be a valid string \\[type=string_type, input_value=5" },
+	{ "box_exec", "{\"session_id\": 5}", "session_id\n  Input should be a valid string$" },
 	{ "box_exec", "{\"session_id\": \"s\", \"workdir\": null}", "workdir\n  Input should be a valid string" },
 	{ "box_exec", "{\"session_id\": \"s\", \"timeout_sec\": 0}",
 	    "Value error, timeout_sec must be greater than 0" },
-	{ "box_exec", "{\"session_id\": \"s\", \"network\": \"ON\"}",
-	    "network\n  Input should be 'off' or 'on' \\[type=enum, input_value='ON'" },
-	{ "box_exec", "{\"session_id\": \"s\", \"env\": null}",
-	    "env\n  Input should be a valid dictionary \\[type=dict_type" },
+	{ "box_exec", "{\"session_id\": \"s\", \"network\": \"ON\"}", "network\n  Input should be 'off' or 'on'$" },
+	{ "box_exec", "{\"session_id\": \"s\", \"env\": null}", "env\n  Input should be a valid dictionary$" },
 	{ "box_exec", "{\"session_id\": \"s\", \"image\": null}", "image\n  Input should be a valid string" },
 	{ "box_exec", "{\"session_id\": \"s\", \"host_path\": \"\"}",
 	    "Value error, host_path must be an absolute host path" },
@@ -156,7 +133,7 @@ static const char *const rows[][3] = {
 	{ "box_exec", "{\"session_id\": \"s\", \"mount_path\": \"x\"}",
 	    "mount_path must be an absolute path inside the sandbox" },
 	{ "box_exec", "{\"session_id\": \"s\", \"extra_mounts\": {}}",
-	    "extra_mounts\n  Input should be a valid list \\[type=list_type" },
+	    "extra_mounts\n  Input should be a valid list$" },
 	{ "box_exec", "{\"session_id\": \"s\", \"skill_name\": \"a b\"}",
 	    "skill_name can only contain up to 64 letters, numbers, hyphens and underscores" },
 	{ "box_exec", "{\"session_id\": \"s\", \"skill_name\": \"--\"}", "skill_name can only contain" },
@@ -169,7 +146,7 @@ static const char *const rows[][3] = {
 	    "workspace_quota_mb must be greater than or equal to 0" },
 	/* what upstream takes, and no message of ours holds */
 	{ "box_exec", "{\"session_id\": \"s\", \"memory_mb\": 1000000000000000000000000000000}",
-	    "memory_mb\n  Value error, memory_mb must be at most 1048576 \\[" },
+	    "memory_mb\n  Value error, memory_mb must be at most 1048576$" },
 	{ "box_exec", "{\"session_id\": \"s\", \"timeout_sec\": 604801}", "timeout_sec must be at most 604800" },
 	{ "box_exec", "{\"session_id\": \"s\", \"cpus\": \"inf\"}", "cpus must be at most 1024" },
 	{ "box_exec", "{\"session_id\": \"s\", \"cpus\": \"nan\"}", "cpus must be a number" },
@@ -217,15 +194,14 @@ static const char *const rows[][3] = {
 	    "\"entitlement_revision\": 0, "
 	    "\"expires_at\": \"2026-11-15T23:45:59\", \"max_sessions\": -1, \"max_managed_processes\": \"0\", \"x\": "
 	    "1}",
-	    "^BoxValidationError: 7 validation errors for SandboxAdmissionGrant\ninstance_uuid\n  Value error, must "
-	    "not be "
-	    "empty .*execution_generation\n  Value error, must be an integer .*entitlement_revision\n  Value error, "
-	    "must be "
-	    "greater than or equal to 1 .*expires_at\n  Value error, expires_at must include a timezone "
-	    ".*max_sessions\n  "
-	    "Value error, must be greater than or equal to 0 .*max_managed_processes\n  Value error, must be an "
-	    "integer "
-	    ".*x\n  Extra inputs are not permitted" },
+	    "^BoxValidationError: 7 validation errors for SandboxAdmissionGrant\n"
+	    "instance_uuid\n  Value error, must not be empty\n"
+	    "execution_generation\n  Value error, must be an integer\n"
+	    "entitlement_revision\n  Value error, must be greater than or equal to 1\n"
+	    "expires_at\n  Value error, expires_at must include a timezone\n"
+	    "max_sessions\n  Value error, must be greater than or equal to 0\n"
+	    "max_managed_processes\n  Value error, must be an integer\n"
+	    "x\n  Extra inputs are not permitted$" },
 	{ "box_revoke_sandbox_admission_grant",
 	    "{\"instance_uuid\": \"i\", \"workspace_uuid\": \"w\", \"entitlement_revision\": 1.0}",
 	    "SandboxAdmissionRevocation\nentitlement_revision\n  Value error, entitlement_revision must be an "

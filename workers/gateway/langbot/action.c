@@ -7,6 +7,7 @@
 
 #include "langbot/models.h"
 #include "langbot/pytext.h"
+#include "python/pystr.h"
 
 enum outcome
 refuse(struct job *j, const char *fmt, ...)
@@ -76,7 +77,7 @@ job_session(struct job *j, const char **name)
 	if (o == NULL)
 		return REFUSED;
 	if (py_truth(o))
-		py_str(&b, o, SIZE_MAX);
+		py_str(&b, o);
 	size_t      n = b.len;
 	const char *p = n > 0 ? py_strip(b.data, &n) : "";
 	if (b.failed)
@@ -112,7 +113,7 @@ job_text(
 	*text = absent;
 	if (o == NULL || o->type == MSGPACK_OBJECT_NIL)
 		return ASK;
-	py_str(&b, o, SIZE_MAX);
+	py_str(&b, o);
 	if (b.len > 0 && memchr(b.data, '\0', b.len) != NULL)
 		r = refuse(j, "BoxValidationError: embedded null byte");
 	else if (b.len > most)

@@ -9,6 +9,7 @@
 #include "langbot/action.h"
 #include "langbot/models.h"
 #include "langbot/pytext.h"
+#include "python/pystr.h"
 
 static enum outcome
 read_backend(struct job *j, struct msg_box_init *b)
@@ -119,7 +120,7 @@ read_roots(struct job *j, struct strs *to, const msgpack_object *o)
 		struct buf text = { 0 };
 
 		if (py_truth(&o->via.array.ptr[i]))
-			py_str(&text, &o->via.array.ptr[i], LIM_PATH);
+			py_str(&text, &o->via.array.ptr[i]);
 		if (text.len > 0)
 			r = add_root(j, to, text.data, text.len);
 		buf_clear(&text);

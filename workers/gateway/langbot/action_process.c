@@ -37,7 +37,7 @@ read_which(struct job *j, const char **session, const char **process)
 	if (r != ASK || o == NULL || job_text(j, o, MSG_BOX_PROCESS_GET, "process_id", "None", process) == ASK)
 		return r;
 	struct buf name = { 0 };
-	py_str(&name, o, LIM_TEXT);
+	py_str(&name, o);
 	refuse(j, "BoxManagedProcessNotFoundError: session %s has no managed process with process_id=%.*s", *session,
 	    (int)name.len, name.data != NULL ? name.data : "");
 	buf_clear(&name);

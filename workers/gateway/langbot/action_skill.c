@@ -26,7 +26,7 @@ read_name(struct job *j, const msgpack_object *o, const char **name)
 
 	if (r != REFUSED)
 		return r;
-	py_str(&text, o, SIZE_MAX);
+	py_str(&text, o);
 	refuse(j, "BoxValidationError: Skill \"%.*s\" not found", (int)text.len, text.data != NULL ? text.data : "");
 	buf_clear(&text);
 	return REFUSED;
@@ -68,7 +68,7 @@ read_blob(struct job *j, const msgpack_object *o, struct blob *to)
 		*to = blob_of(o->via.str.ptr, o->via.str.size);
 		return ASK;
 	}
-	py_str(&text, o, SIZE_MAX);
+	py_str(&text, o);
 	const char *s = text.failed ? NULL : text_in(j->zone, text.data, text.len);
 	*to = blob_of(s, text.len);
 	buf_clear(&text);

@@ -18,7 +18,7 @@ strict_int(const msgpack_object *o, wide *out)
 	return true;
 }
 
-const struct misfit *
+const char *
 coerce_int(const msgpack_object *o, wide *out)
 {
 	if (strict_int(o, out))
@@ -33,18 +33,18 @@ coerce_int(const msgpack_object *o, wide *out)
 	case MSGPACK_OBJECT_STR:
 		return int_of_text(o->via.str.ptr, o->via.str.size, out);
 	default:
-		return &misfit_int;
+		return NOT_INT;
 	}
 }
 
-const struct misfit *
+const char *
 coerce_float(const msgpack_object *o, double *out)
 {
 	wide v;
 
 	if (strict_int(o, &v)) {
 		*out = (double)v; /* of a larger one it is enough that it is larger than anything of ours */
-		return o->type == MSGPACK_OBJECT_EXT && o->via.ext.size > DOUBLE_DIGITS ? &misfit_float : NULL;
+		return o->type == MSGPACK_OBJECT_EXT && o->via.ext.size > DOUBLE_DIGITS ? NOT_FLOAT : NULL;
 	}
 	switch (o->type) {
 	case MSGPACK_OBJECT_BOOLEAN:
@@ -57,11 +57,11 @@ coerce_float(const msgpack_object *o, double *out)
 	case MSGPACK_OBJECT_STR:
 		return float_of_text(o->via.str.ptr, o->via.str.size, out);
 	default:
-		return &misfit_float;
+		return NOT_FLOAT;
 	}
 }
 
-const struct misfit *
+const char *
 coerce_bool(const msgpack_object *o, bool *out)
 {
 	double v;
@@ -79,6 +79,6 @@ coerce_bool(const msgpack_object *o, bool *out)
 		coerce_float(o, &v);
 		return bool_of_real(v, out);
 	default:
-		return &misfit_bool;
+		return NOT_BOOL;
 	}
 }

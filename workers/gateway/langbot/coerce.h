@@ -6,15 +6,15 @@
 
 #include "python/pynum.h"
 
-/* NULL when it fits. */
-const struct misfit *coerce_int(const msgpack_object *, wide *);
-const struct misfit *coerce_float(const msgpack_object *, double *);
-const struct misfit *coerce_bool(const msgpack_object *, bool *);
+/* NULL when it fits, else why it does not. */
+const char *coerce_int(const msgpack_object *, wide *);
+const char *coerce_float(const msgpack_object *, double *);
+const char *coerce_bool(const msgpack_object *, bool *);
 
 /* A whole number, and not a bool; false when it is anything else. */
 bool strict_int(const msgpack_object *, wide *);
 
 /* A moment with its zone, in microseconds since the epoch; before that is 0. */
-const struct misfit *coerce_time(const msgpack_object *, uint64_t *);
+const char *coerce_time(const msgpack_object *, uint64_t *);
 
 #endif

@@ -7,10 +7,9 @@
 
 #include "langbot/coerce.h"
 
-static const struct misfit time_type = { "datetime_type", "Input should be a valid datetime" };
-static const struct misfit time_parsing = { "datetime_from_date_parsing",
-	"Input should be a valid datetime or date, invalid format" };
-static const struct misfit time_naive = { "value_error", "Value error, expires_at must include a timezone" };
+static const char time_type[] = "Input should be a valid datetime";
+static const char time_parsing[] = "Input should be a valid datetime or date, invalid format";
+static const char time_naive[] = "Value error, expires_at must include a timezone";
 
 static const double MILLISECONDS_FROM = 2e10;   /* larger numbers are milliseconds */
 static const double LAST_SECOND = 253402300800; /* the year 10000 */
@@ -96,7 +95,7 @@ is_date(const struct tm *t)
 	return y >= 1 && t->tm_mon >= 0 && t->tm_mon < 12 && t->tm_mday >= 1 && t->tm_mday <= days[t->tm_mon] + leap;
 }
 
-static const struct misfit *
+static const char *
 time_of_text(const char *p, size_t n, uint64_t *us)
 {
 	struct cursor c = { .p = p, .n = n };
@@ -109,7 +108,7 @@ time_of_text(const char *p, size_t n, uint64_t *us)
 	need(&c, "-");
 	t.tm_mday = digits(&c, 2);
 	if (!c.bad && c.n == 0)
-		return is_date(&t) ? &time_naive : &time_parsing;
+		return is_date(&t) ? time_naive : time_parsing;
 	need(&c, "Tt _");
 	t.tm_hour = digits(&c, 2);
 	need(&c, ":");
@@ -119,26 +118,26 @@ time_of_text(const char *p, size_t n, uint64_t *us)
 	int  fraction = fraction_us(&c);
 	bool zoned = zone(&c, &east);
 	if (c.bad || c.n > 0 || !is_date(&t) || t.tm_hour > 23 || t.tm_min > 59 || t.tm_sec > 59)
-		return &time_parsing;
+		return time_parsing;
 	if (!zoned)
-		return &time_naive;
+		return time_naive;
 	int64_t sec = (int64_t)timegm(&t) - east;
 	*us = sec < 0 ? 0 : (uint64_t)sec * 1000000 + (uint64_t)fraction;
 	return NULL;
 }
 
-static const struct misfit *
+static const char *
 time_of_number(double v, uint64_t *us)
 {
 	if (fabs(v) > MILLISECONDS_FROM)
 		v /= 1000;
 	if (!isfinite(v) || v >= LAST_SECOND)
-		return &time_parsing;
+		return time_parsing;
 	*us = v < 0 ? 0 : (uint64_t)llround(v * 1e6);
 	return NULL;
 }
 
-const struct misfit *
+const char *
 coerce_time(const msgpack_object *o, uint64_t *us)
 {
 	double v;
@@ -154,6 +153,6 @@ coerce_time(const msgpack_object *o, uint64_t *us)
 		return time_of_text(p, n, us);
 	}
 	if (o->type == MSGPACK_OBJECT_BOOLEAN || coerce_float(o, &v) != NULL)
-		return &time_type;
+		return time_type;
 	return time_of_number(v, us);
 }

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "langbot/coerce.h"
 #include "langbot/models.h"
-#include "langbot/pytext.h"
+#include "python/pystr.h"
 
 enum {
 	ERROR_MOST = 4096,         /* characters behind the class */
@@ -19,31 +19,31 @@ static const char TITLE[] = "ActionRequest";
 /* ---- in ------------------------------------------------------------------------------ */
 
 static void
-read_seq(struct misfits *m, const struct envelope_in *in, const msgpack_object *map)
+read_seq(struct misfits *m, const struct envelope_in *in)
 {
-	const struct misfit *why;
-	wide                 v;
+	const char *why;
+	wide        v;
 
 	if (in->seq == NULL)
-		misfit(m, "seq_id", "missing", map, "Field required");
+		misfit(m, "seq_id", "Field required");
 	else if ((why = coerce_int(in->seq, &v)) != NULL)
-		misfit(m, "seq_id", why->type, in->seq, "%s", why->text);
+		misfit(m, "seq_id", "%s", why);
 }
 
 static void
 read_action(struct misfits *m, const struct envelope_in *in)
 {
 	if (in->action->type != MSGPACK_OBJECT_STR)
-		misfit(m, "action", "string_type", in->action, "Input should be a valid string");
+		misfit(m, "action", "Input should be a valid string");
 }
 
 static void
-read_data(struct misfits *m, const struct envelope_in *in, const msgpack_object *map)
+read_data(struct misfits *m, const struct envelope_in *in)
 {
 	if (in->data == NULL)
-		misfit(m, "data", "missing", map, "Field required");
+		misfit(m, "data", "Field required");
 	else if (in->data->type != MSGPACK_OBJECT_MAP)
-		misfit(m, "data", "dict_type", in->data, "Input should be a valid dictionary");
+		misfit(m, "data", "Input should be a valid dictionary");
 }
 
 /* A plugin's binding has more, and is stricter. */
@@ -67,7 +67,7 @@ read_context(struct misfits *m, struct envelope_in *in, const msgpack_object *ma
 	in->context.generation = 1;
 	model_read(m, d, o, &in->context);
 	if (m->nul)
-		misfit(m, "", "value_error", o, "Value error, must not have a NUL in it");
+		misfit(m, "", "Value error, must not have a NUL in it");
 	m->at.len = 0;
 }
 
@@ -87,7 +87,7 @@ read_flow_control(struct misfits *m, const msgpack_object *map)
 	else
 		one = o->type == MSGPACK_OBJECT_POSITIVE_INTEGER && o->via.u64 == 1;
 	if (!one)
-		misfit(m, "stream_flow_control", "literal_error", o, "Input should be 1");
+		misfit(m, "stream_flow_control", "Input should be 1");
 }
 
 static enum envelope_kind
@@ -140,9 +140,9 @@ envelope_read(struct envelope_in *in, const char *text, size_t n, msgpack_zone *
 		buf_printf(&in->refusal, "%s: %s", err_class(e->code), e->text);
 		return ENVELOPE_REFUSED;
 	}
-	read_seq(&m, in, map);
+	read_seq(&m, in);
 	read_action(&m, in);
-	read_data(&m, in, map);
+	read_data(&m, in);
 	read_context(&m, in, map);
 	read_flow_control(&m, map);
 	return refuse_misfits(in, &m);

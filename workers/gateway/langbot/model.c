@@ -6,13 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "langbot/pytext.h"
+#include "python/pystr.h"
 
-enum {
-	LINES_MOST = 64 * KIB, /* of all that is wrong: then it is only counted */
-	REPR_MOST = 50,        /* bytes of a value that are shown */
-	REPR_READ = 4 * KIB,   /* of it that are looked at */
-};
+enum { LINES_MOST = 64 * KIB }; /* of all that is wrong: then it is only counted */
 
 char *
 text_in(msgpack_zone *zone, const char *p, size_t n)
@@ -29,31 +25,8 @@ text_in(msgpack_zone *zone, const char *p, size_t n)
 
 /* ---- what is wrong -------------------------------------------------------------- */
 
-/* Both ends of a long one, on the boundaries of characters. */
-static void
-put_value(struct buf *b, const msgpack_object *o)
-{
-	struct buf all = { 0 };
-
-	py_repr(&all, o, REPR_READ);
-	if (all.len <= REPR_MOST) {
-		buf_append(b, all.data, all.len);
-	} else {
-		size_t head = REPR_MOST / 2, tail = all.len - (REPR_MOST / 2 - 1);
-
-		while (((unsigned char)all.data[head] & 0xc0) == 0x80)
-			head--;
-		while (tail < all.len && ((unsigned char)all.data[tail] & 0xc0) == 0x80)
-			tail++;
-		buf_append(b, all.data, head);
-		buf_append(b, "...", 3);
-		buf_append(b, all.data + tail, all.len - tail);
-	}
-	buf_clear(&all);
-}
-
 void
-misfit(struct misfits *m, const char *where, const char *type, const msgpack_object *input, const char *fmt, ...)
+misfit(struct misfits *m, const char *where, const char *fmt, ...)
 {
 	char    text[512];
 	va_list ap;
@@ -70,23 +43,13 @@ misfit(struct misfits *m, const char *where, const char *type, const msgpack_obj
 		m->lines.len--; /* the dot behind the place itself */
 	if (m->lines.len > had)
 		buf_append(&m->lines, "\n", 1);
-	buf_printf(&m->lines, "  %s [type=%s, input_value=", text, type);
-	put_value(&m->lines, input);
-	buf_printf(&m->lines,
-	    ", input_type=%s]\n    For further information visit https://errors.pydantic.dev/2.13/v/%s\n",
-	    py_type(input), type);
+	buf_printf(&m->lines, "  %s\n", text);
 }
 
 static void
-misfit_of(struct misfits *m, const char *where, const struct misfit *why, const msgpack_object *input)
+unfit(struct misfits *m, const char *where, const char *why)
 {
-	misfit(m, where, why->type, input, "%s", why->text);
-}
-
-static void
-unfit(struct misfits *m, const char *where, const char *why, const msgpack_object *input)
-{
-	misfit(m, where, "value_error", input, "Value error, %s", why);
+	misfit(m, where, "Value error, %s", why);
 }
 
 void
@@ -151,17 +114,17 @@ in_range(const struct rule *r, wide v)
 static void
 read_int(struct misfits *m, const struct rule *r, const struct field *f, const msgpack_object *o, void *at)
 {
-	const struct misfit *why = NULL;
-	wide                 v;
+	const char *why = NULL;
+	wide        v;
 
 	if (r->strict != NULL && !strict_int(o, &v))
-		unfit(m, r->name, r->strict, o);
+		unfit(m, r->name, r->strict);
 	else if (r->strict == NULL && (why = coerce_int(o, &v)) != NULL)
-		misfit_of(m, r->name, why, o);
+		misfit(m, r->name, "%s", why);
 	else if (!in_range(r, v))
-		unfit(m, r->name, r->unfit, o);
+		unfit(m, r->name, r->unfit);
 	else if (f != NULL && v > (wide)f->most)
-		misfit(m, r->name, "value_error", o, "Value error, %s must be at most %" PRIu64, r->name, f->most);
+		misfit(m, r->name, "Value error, %s must be at most %" PRIu64, r->name, f->most);
 	else if (f != NULL)
 		*(uint64_t *)at = v < 0 ? 0 : (uint64_t)v;
 }
@@ -169,20 +132,20 @@ read_int(struct misfits *m, const struct rule *r, const struct field *f, const m
 static void
 read_float(struct misfits *m, const struct rule *r, const struct field *f, const msgpack_object *o, double *at)
 {
-	const struct misfit *why;
-	double               v;
+	const char *why;
+	double      v;
 
 	if (r->strict != NULL &&
 	    (o->type == MSGPACK_OBJECT_STR || o->type == MSGPACK_OBJECT_BOOLEAN || coerce_float(o, &v) != NULL))
-		unfit(m, r->name, r->strict, o);
+		unfit(m, r->name, r->strict);
 	else if ((why = coerce_float(o, &v)) != NULL)
-		misfit_of(m, r->name, why, o);
+		misfit(m, r->name, "%s", why);
 	else if (v <= 0)
-		unfit(m, r->name, r->unfit, o);
+		unfit(m, r->name, r->unfit);
 	else if (isnan(v))
-		misfit(m, r->name, "value_error", o, "Value error, %s must be a number", r->name);
+		misfit(m, r->name, "Value error, %s must be a number", r->name);
 	else if (v > (double)f->most)
-		misfit(m, r->name, "value_error", o, "Value error, %s must be at most %" PRIu64, r->name, f->most);
+		misfit(m, r->name, "Value error, %s must be at most %" PRIu64, r->name, f->most);
 	else
 		*at = v;
 }
@@ -190,10 +153,10 @@ read_float(struct misfits *m, const struct rule *r, const struct field *f, const
 static void
 read_bool(struct misfits *m, const struct rule *r, const msgpack_object *o, bool *at)
 {
-	const struct misfit *why = coerce_bool(o, at);
+	const char *why = coerce_bool(o, at);
 
 	if (why != NULL)
-		misfit_of(m, r->name, why, o);
+		misfit(m, r->name, "%s", why);
 }
 
 static bool
@@ -201,7 +164,7 @@ is_text(struct misfits *m, const char *where, const msgpack_object *o)
 {
 	if (o->type == MSGPACK_OBJECT_STR)
 		return true;
-	misfit(m, where, "string_type", o, "Input should be a valid string");
+	misfit(m, where, "Input should be a valid string");
 	return false;
 }
 
@@ -226,18 +189,17 @@ read_text(struct misfits *m, const struct rule *r, const struct field *f, const 
 	const char *p = r->flags & STRIPPED ? py_strip(o->via.str.ptr, &n) : o->via.str.ptr;
 
 	if (r->fits != NULL && !r->fits(p, n)) {
-		unfit(m, r->name, r->unfit, o);
+		unfit(m, r->name, r->unfit);
 		return;
 	}
 	if (r->fits_too != NULL && !r->fits_too(p, n)) {
-		unfit(m, r->name, r->unfit_too, o);
+		unfit(m, r->name, r->unfit_too);
 		return;
 	}
 	if (r->makes != NULL && (p = r->makes(m->zone, p, &n)) == NULL)
 		m->starved = true;
 	else if (f != NULL && n > f->most)
-		misfit(m, r->name, "value_error", o, "Value error, %s must be at most %" PRIu64 " bytes", r->name,
-		    f->most);
+		misfit(m, r->name, "Value error, %s must be at most %" PRIu64 " bytes", r->name, f->most);
 	else if (f != NULL)
 		*at = keep_text(m, p, n);
 }
@@ -256,16 +218,16 @@ read_enum(struct misfits *m, const struct rule *r, const struct field *f, const 
 		}
 		buf_printf(&names, "%s'%s'", i == 0 ? "" : f->names[i + 1] == NULL ? " or " : ", ", f->names[i]);
 	}
-	misfit(m, r->name, "enum", o, "Input should be %.*s", (int)names.len, names.data != NULL ? names.data : "");
+	misfit(m, r->name, "Input should be %.*s", (int)names.len, names.data != NULL ? names.data : "");
 	buf_clear(&names);
 }
 
 static bool
-counts(struct misfits *m, const struct rule *r, const struct field *f, const msgpack_object *o, size_t n)
+counts(struct misfits *m, const struct rule *r, const struct field *f, size_t n)
 {
 	if (n <= f->most)
 		return true;
-	misfit(m, r->name, "value_error", o, "Value error, %s must have at most %" PRIu64 " entries", r->name, f->most);
+	misfit(m, r->name, "Value error, %s must have at most %" PRIu64 " entries", r->name, f->most);
 	return false;
 }
 
@@ -273,11 +235,11 @@ static void
 read_env(struct misfits *m, const struct rule *r, const struct field *f, const msgpack_object *o, struct pairs *at)
 {
 	if (o->type != MSGPACK_OBJECT_MAP) {
-		misfit(m, r->name, "dict_type", o, "Input should be a valid dictionary");
+		misfit(m, r->name, "Input should be a valid dictionary");
 		return;
 	}
 	size_t       n = o->via.map.size;
-	struct pair *v = counts(m, r, f, o, n) ? room(m, n * sizeof(*v)) : NULL;
+	struct pair *v = counts(m, r, f, n) ? room(m, n * sizeof(*v)) : NULL;
 	if (v == NULL)
 		return;
 	size_t was = step_in(m, r->name, strlen(r->name));
@@ -296,8 +258,8 @@ static bool
 is_list(struct misfits *m, const struct rule *r, const struct field *f, const msgpack_object *o)
 {
 	if (o->type == MSGPACK_OBJECT_ARRAY)
-		return counts(m, r, f, o, o->via.array.size);
-	misfit(m, r->name, "list_type", o, "Input should be a valid list");
+		return counts(m, r, f, o->via.array.size);
+	misfit(m, r->name, "Input should be a valid list");
 	return false;
 }
 
@@ -346,10 +308,10 @@ read_models(struct misfits *m, const struct rule *r, const struct field *f, cons
 static void
 read_time(struct misfits *m, const struct rule *r, const msgpack_object *o, uint64_t *at)
 {
-	const struct misfit *why = coerce_time(o, at);
+	const char *why = coerce_time(o, at);
 
 	if (why != NULL)
-		misfit_of(m, r->name, why, o);
+		misfit(m, r->name, "%s", why);
 }
 
 static void
@@ -406,13 +368,13 @@ read_rule(struct misfits *m, const struct model *d, const struct rule *r, const 
 	const struct field   *f = field_of(d, r);
 
 	if (o == NULL && r->flags & NEEDED)
-		misfit(m, r->name, "missing", map, "Field required");
+		misfit(m, r->name, "Field required");
 	if (o == NULL || (r->flags & NULLABLE && o->type == MSGPACK_OBJECT_NIL))
 		return;
 	if (r->literal == NULL)
 		read_field(m, r, f, o, f != NULL ? (char *)body + f->offset : NULL);
 	else if (!json_is(o, r->literal))
-		misfit(m, r->name, "literal_error", o, "Input should be '%s'", r->literal);
+		misfit(m, r->name, "Input should be '%s'", r->literal);
 }
 
 static void
@@ -427,7 +389,7 @@ refuse_others(struct misfits *m, const struct model *d, const msgpack_object *ma
 		if (r->name != NULL)
 			continue;
 		size_t was = step_in(m, kv->key.via.str.ptr, kv->key.via.str.size);
-		misfit(m, "", "extra_forbidden", &kv->val, "Extra inputs are not permitted");
+		misfit(m, "", "Extra inputs are not permitted");
 		step_out(m, was);
 	}
 }
@@ -438,7 +400,7 @@ model_read(struct misfits *m, const struct model *d, const msgpack_object *map, 
 	size_t before = m->n;
 
 	if (map->type != MSGPACK_OBJECT_MAP) {
-		misfit(m, "", "model_type", map, "Input should be a valid dictionary or instance of %s", d->title);
+		misfit(m, "", "Input should be a valid dictionary or instance of %s", d->title);
 		return;
 	}
 	for (const struct rule *r = d->rules; r->name != NULL; r++)
@@ -447,5 +409,5 @@ model_read(struct misfits *m, const struct model *d, const msgpack_object *map, 
 		refuse_others(m, d, map);
 	const char *why = m->n == before && d->whole != NULL ? d->whole(body) : NULL;
 	if (why != NULL)
-		unfit(m, "", why, map);
+		unfit(m, "", why);
 }

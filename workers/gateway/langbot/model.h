@@ -1,6 +1,6 @@
 /*
  * A map of a client's, read by a table into a message: each field coerced and checked, everything that is wrong
- * said at once, in pydantic's layout.  Offsets and maxima are those of messages.def.
+ * said at once.  Offsets and maxima are those of messages.def.
  */
 #ifndef GATEWAY_MODEL_H
 #define GATEWAY_MODEL_H
@@ -69,14 +69,13 @@ struct misfits {
 	msgpack_zone *zone;
 };
 
-/* One line of it; text is a format. */
-void misfit(struct misfits *, const char *where, const char *type, const msgpack_object *input, const char *fmt, ...)
-    __attribute__((format(printf, 5, 6)));
+/* One value that does not fit: where it is, and a format that says why. */
+void misfit(struct misfits *, const char *where, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* The fields that are in the map; the body has its defaults already. */
 void model_read(struct misfits *, const struct model *, const msgpack_object *map, void *body);
 
-/* "<class>: 2 validation errors for BoxSpec ..." */
+/* "2 validation errors for BoxSpec", and of each the place in one line and the reason, indented, in the next. */
 void misfits_print(const struct misfits *, struct buf *, const char *title);
 void misfits_clear(struct misfits *);
 

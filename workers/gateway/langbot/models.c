@@ -4,7 +4,7 @@
 
 #include "base/path.h"
 #include "base/utf8.h"
-#include "langbot/pytext.h"
+#include "python/pystr.h"
 #include "wire/digest.h"
 
 #define ALGORITHM "sha256:"
@@ -42,18 +42,20 @@ is_host_path(const char *p, size_t n)
 static bool
 is_skill_name(const char *p, size_t n)
 {
-	struct buf rest = { 0 };
+	size_t   letters = 0;
+	uint32_t c;
 
-	if (n == 0)
-		return true; /* as if there were none */
 	if (py_len(p, n) > SKILL_NAME_CHARACTERS)
 		return false;
-	for (size_t i = 0; i < n; i++)
-		if (p[i] != '-' && p[i] != '_')
-			buf_append(&rest, p + i, 1);
-	bool is = !rest.failed && py_isalnum(rest.data, rest.len);
-	buf_clear(&rest);
-	return is;
+	for (size_t i = 0; i < n;) {
+		int len = utf8_next(p + i, n - i, &c);
+
+		if (len < 0 || (c != '-' && c != '_' && !py_is_alnum(c)))
+			return false;
+		letters += c != '-' && c != '_';
+		i += (size_t)len;
+	}
+	return letters > 0 || n == 0; /* empty: as if there were none */
 }
 
 static bool

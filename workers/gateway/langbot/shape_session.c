@@ -5,7 +5,7 @@
 
 #include "base/utf8.h"
 #include "langbot/action.h"
-#include "langbot/pytext.h"
+#include "python/pystr.h"
 #include "python/outtext.h"
 
 enum {

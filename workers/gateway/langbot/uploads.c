@@ -14,7 +14,7 @@
 #include "base/memfd.h"
 #include "langbot/coerce.h"
 #include "langbot/json.h"
-#include "langbot/pytext.h"
+#include "python/pystr.h"
 
 enum { KEY_MOST = 255 };
 
