@@ -156,92 +156,64 @@ on_output_ack(struct boxd *h, const struct msg *m, struct err *e)
 	return to_request_owner(h, ((const struct msg_output_ack *)m->body)->call, m, e);
 }
 
+typedef int deliver_fn(struct boxd *, const struct msg *, struct err *);
+
+/* What boxd answers itself. */
+static deliver_fn *const own[MSG__COUNT] = {
+	[MSG_PING] = admin_ping,
+	[MSG_STATUS] = admin_status,
+	[MSG_GET] = admin_get,
+	[MSG_LIST] = admin_list,
+	[MSG_CREATE] = on_create,
+	[MSG_CANCEL] = on_cancel,
+	[MSG_OUTPUT_ACK] = on_output_ack,
+	[MSG_HTTP_AUTH] = door_auth,
+	[MSG_HTTP_HEALTH] = door_health,
+	[MSG_HTTP_READY] = door_ready,
+	[MSG_AGENT_EXEC] = agent_exec,
+	[MSG_AGENT_PROFILES] = agent_profiles,
+	[MSG_AGENT_ERRORS] = agent_errors,
+	[MSG_AGENT_STATUS] = agent_status,
+};
+
 static const struct {
-	int (*fn)(struct boxd *, const struct msg *, struct err *);
-	bool     makes_work; /* refused while stopping */
-	unsigned who;        /* may send it */
-} on[MSG__COUNT] = {
-	[MSG_PING] = { admin_ping, false, ID_NATIVE },
-	[MSG_STATUS] = { admin_status, false, ID_NATIVE },
-	[MSG_GET] = { admin_get, false, ID_NATIVE },
-	[MSG_LIST] = { admin_list, false, ID_NATIVE },
-	[MSG_CREATE] = { on_create, true, ID_NATIVE },
-	[MSG_EXEC] = { to_named, true, ID_NATIVE },
-	[MSG_DELETE] = { to_named, false, ID_NATIVE },
-	[MSG_PAUSE] = { to_named, true, ID_NATIVE },
-	[MSG_UNPAUSE] = { to_named, true, ID_NATIVE },
-	[MSG_PROCESS_START] = { to_named, true, ID_NATIVE },
-	[MSG_PROCESS_GET] = { to_named, false, ID_NATIVE },
-	[MSG_PROCESS_LIST] = { to_named, false, ID_NATIVE },
-	[MSG_PROCESS_STOP] = { to_named, true, ID_NATIVE },
-	[MSG_PROCESS_WRITE] = { to_named, true, ID_NATIVE | ID_RELAY },
-	[MSG_PROCESS_ATTACH] = { to_named, true, ID_NATIVE | ID_RELAY },
-	[MSG_FILE_STAT] = { to_named, true, ID_NATIVE },
-	[MSG_FILE_LIST] = { to_named, true, ID_NATIVE },
-	[MSG_FILE_MKDIR] = { to_named, true, ID_NATIVE },
-	[MSG_FILE_SYMLINK] = { to_named, true, ID_NATIVE },
-	[MSG_FILE_REMOVE] = { to_named, true, ID_NATIVE },
-	[MSG_FILE_OPEN] = { to_named, true, ID_NATIVE },
-	[MSG_FILE_READ] = { to_named, true, ID_NATIVE },
-	[MSG_FILE_WRITE] = { to_named, true, ID_NATIVE },
-	[MSG_FILE_CLOSE] = { to_named, true, ID_NATIVE },
-	[MSG_FILE_USAGE] = { to_named, true, 0 }, /* boxd's own */
-	[MSG_BOX_INVALID] = { langbot_deliver, false, ID_NATIVE | ID_RPC },
-	[MSG_BOX_EXEC] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
-	[MSG_BOX_CREATE] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
-	[MSG_BOX_GET] = { langbot_deliver, false, ID_NATIVE | ID_RPC },
-	[MSG_BOX_LIST] = { langbot_deliver, false, ID_NATIVE | ID_RPC },
-	[MSG_BOX_DELETE] = { langbot_deliver, false, ID_NATIVE | ID_RPC },
-	[MSG_BOX_PROCESS_START] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
-	[MSG_BOX_PROCESS_GET] = { langbot_deliver, false, ID_NATIVE | ID_RPC },
-	[MSG_BOX_PROCESS_STOP] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
-	[MSG_BOX_CANCEL] = { langbot_deliver, false, ID_NATIVE | ID_RPC },
-	[MSG_BOX_STATUS] = { langbot_deliver, false, ID_NATIVE | ID_RPC },
-	[MSG_BOX_STORAGE] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
-	[MSG_BOX_PING] = { langbot_deliver, false, ID_NATIVE | ID_RPC },
-	[MSG_BOX_HEALTH] = { langbot_deliver, false, ID_NATIVE | ID_RPC },
-	[MSG_BOX_BACKEND_INFO] = { langbot_deliver, false, ID_NATIVE | ID_RPC },
-	[MSG_BOX_INIT] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
-	[MSG_BOX_VERIFY_WORKSPACE] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
-	[MSG_BOX_UPSERT_GRANT] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
-	[MSG_BOX_REVOKE_GRANT] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
-	[MSG_BOX_SHUTDOWN] = { langbot_deliver, false, ID_NATIVE | ID_RPC },
-	[MSG_SKILL_LIST] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
-	[MSG_SKILL_GET] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
-	[MSG_SKILL_CREATE] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
-	[MSG_SKILL_UPDATE] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
-	[MSG_SKILL_DELETE] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
-	[MSG_SKILL_SCAN] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
-	[MSG_SKILL_FILES] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
-	[MSG_SKILL_READ] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
-	[MSG_SKILL_WRITE] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
-	[MSG_SKILL_PREVIEW] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
-	[MSG_SKILL_INSTALL] = { langbot_deliver, true, ID_NATIVE | ID_RPC },
-	[MSG_HTTP_AUTH] = { door_auth, true, ID_STRANGER },
-	[MSG_HTTP_HEALTH] = { door_health, false, ID_STRANGER },
-	[MSG_HTTP_READY] = { door_ready, false, ID_STRANGER },
-	[MSG_AGENT_EXEC] = { agent_exec, true, ID_NATIVE },
-	[MSG_AGENT_PROFILES] = { agent_profiles, false, ID_NATIVE },
-	[MSG_AGENT_ERRORS] = { agent_errors, false, ID_NATIVE },
-	[MSG_AGENT_STATUS] = { agent_status, false, ID_NATIVE },
-	[MSG_POOL_CREATE] = { pool_deliver, true, ID_NATIVE },
-	[MSG_POOL_REMOVE] = { pool_deliver, true, ID_NATIVE },
-	[MSG_POOL_STATUS] = { pool_deliver, false, ID_NATIVE },
-	[MSG_NET] = { egress_deliver, false, ID_NATIVE },
-	[MSG_NET_RULES] = { egress_deliver, false, ID_NATIVE },
-	[MSG_NET_RELOAD] = { egress_deliver, true, ID_NATIVE },
-	[MSG_CANCEL] = { on_cancel, false, ID_NATIVE | ID_RELAY },
-	[MSG_OUTPUT_ACK] = { on_output_ack, false, ID_NATIVE | ID_RELAY },
+	deliver_fn *fn;  /* NULL: by its type */
+	unsigned    who; /* may send it, but for relays */
+} rooms[] = {
+	[ROOM_BOXD] = { NULL, ID_NATIVE },
+	[ROOM_DOOR] = { NULL, ID_STRANGER },
+	[ROOM_LANGBOT] = { langbot_deliver, ID_NATIVE | ID_RPC },
+	[ROOM_POOL] = { pool_deliver, ID_NATIVE },
+	[ROOM_EGRESS] = { egress_deliver, ID_NATIVE },
+	[ROOM_SESSION] = { to_named, ID_NATIVE },
+	[ROOM_WORKER] = { to_named, ID_NATIVE },
+	[ROOM_FILES] = { to_named, ID_NATIVE },
 };
 
 int
 route(struct boxd *h, struct msg *m, struct err *e)
 {
-	if (on[m->type].fn == NULL)
+	const struct route *r = msg_route(m->type);
+	deliver_fn         *fn = rooms[r->room].fn != NULL ? rooms[r->room].fn : own[m->type];
+
+	if (fn == NULL)
 		return err_set(e, E_PROTO, "%s is not for clients", msg_name(m->type));
-	if (on[m->type].makes_work && h->stopping)
+	if (r->when & MAKES_WORK && h->stopping)
 		return err_set(e, E_SHUTDOWN, "boxd is shutting down");
-	return on[m->type].fn(h, m, e);
+	return fn(h, m, e);
+}
+
+/* What is nobody's, route refuses. */
+static bool
+may_send(const struct identity *id, enum msg_type t)
+{
+	const struct route *r = msg_route(t);
+
+	if (r->room == ROOM_NONE)
+		return true;
+	if (id->kind == ID_RELAY)
+		return r->when & FOR_RELAYS;
+	return rooms[r->room].who & id->kind && (id->kind != ID_NATIVE || msg_def(t)->from & FROM_CLIENT);
 }
 
 static const char *
@@ -279,7 +251,7 @@ route_relay(struct boxd *h, const struct relay_right *right, struct msg *m, stru
 int
 route_from(struct boxd *h, const struct identity *id, struct msg *m, struct err *e)
 {
-	if (on[m->type].fn != NULL && !(on[m->type].who & id->kind))
+	if (!may_send(id, m->type))
 		return err_set(e, E_DENIED, "%s is not for %s", msg_name(m->type), name_of_kind(id->kind));
 	if (id->kind == ID_RELAY)
 		return route_relay(h, id->relay, m, e);

@@ -332,49 +332,33 @@ on_output_ack(struct session *s, const struct msg *m, struct err *e)
 	return link_send(child_link(s->child), MSG_OUTPUT_ACK, 0, 0, &a, e);
 }
 
-#define IN(st) (1U << (st))
-#define ALIVE (IN(STATE_STARTING) | IN(STATE_READY) | IN(STATE_RESTARTING))
-
-static const struct {
-	int (*fn)(struct session *, const struct msg *, struct err *);
-	unsigned when;  /* states in which it is welcome */
-	bool     awake; /* not while it is paused */
-} on[MSG__COUNT] = {
-	[MSG_CREATE] = { on_create, ALIVE, false },
-	[MSG_EXEC] = { on_exec, ALIVE, true },
-	[MSG_DELETE] = { on_delete, ALIVE | IN(STATE_CLOSING), false },
-	[MSG_CANCEL] = { on_cancel, ALIVE, false },
-	[MSG_OUTPUT_ACK] = { on_output_ack, ALIVE, false },
-	[MSG_PAUSE] = { on_pause, ALIVE, false },
-	[MSG_UNPAUSE] = { on_unpause, ALIVE, false },
-	[MSG_PROCESS_START] = { on_process_start, ALIVE, true },
-	[MSG_PROCESS_GET] = { on_forward, ALIVE, false },
-	[MSG_PROCESS_LIST] = { on_forward, ALIVE, false },
-	[MSG_PROCESS_STOP] = { on_forward, ALIVE, false },
-	[MSG_PROCESS_WRITE] = { on_forward, ALIVE, true },
-	[MSG_PROCESS_ATTACH] = { on_process_attach, ALIVE, false },
-	[MSG_FILE_STAT] = { on_forward, ALIVE, true },
-	[MSG_FILE_LIST] = { on_forward, ALIVE, true },
-	[MSG_FILE_MKDIR] = { on_forward, ALIVE, true },
-	[MSG_FILE_SYMLINK] = { on_forward, ALIVE, true },
-	[MSG_FILE_REMOVE] = { on_forward, ALIVE, true },
-	[MSG_FILE_OPEN] = { on_forward, ALIVE, true },
-	[MSG_FILE_READ] = { on_forward, ALIVE, true },
-	[MSG_FILE_WRITE] = { on_forward, ALIVE, true },
-	[MSG_FILE_CLOSE] = { on_forward, ALIVE, true },
-	[MSG_FILE_USAGE] = { on_usage, ALIVE, true },
+/* What is not only passed on. */
+static int (*const on[MSG__COUNT])(struct session *, const struct msg *, struct err *) = {
+	[MSG_CREATE] = on_create,
+	[MSG_EXEC] = on_exec,
+	[MSG_DELETE] = on_delete,
+	[MSG_CANCEL] = on_cancel,
+	[MSG_OUTPUT_ACK] = on_output_ack,
+	[MSG_PAUSE] = on_pause,
+	[MSG_UNPAUSE] = on_unpause,
+	[MSG_PROCESS_START] = on_process_start,
+	[MSG_PROCESS_ATTACH] = on_process_attach,
+	[MSG_FILE_USAGE] = on_usage,
 };
 
 int
 session_deliver(struct session *s, const struct msg *m, struct err *e)
 {
-	if (on[m->type].fn == NULL)
+	const struct route *r = msg_route(m->type);
+	bool                passed = r->room == ROOM_WORKER || r->room == ROOM_FILES;
+
+	if (on[m->type] == NULL && !passed)
 		return err_set(e, E_PROTO, "a session takes no %s", msg_name(m->type));
-	if (!(on[m->type].when & IN(s->state)))
+	if (s->state == STATE_CLOSING && !(r->when & WHILE_CLOSING))
 		return err_set(e, E_STATE, "session %s is being deleted", s->name);
-	if (on[m->type].awake && s->paused)
+	if (r->when & NEEDS_AWAKE && s->paused)
 		return err_set(e, E_STATE, "session %s is paused; boxctl resume %s", s->name, s->name);
-	return on[m->type].fn(s, m, e);
+	return on[m->type] != NULL ? on[m->type](s, m, e) : on_forward(s, m, e);
 }
 
 bool

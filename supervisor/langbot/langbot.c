@@ -20,7 +20,6 @@
 #include "langbot/readiness.h"
 
 static void on_advance(void *arg, const struct msg_context *);
-static void on_box_cancel(struct action *);
 
 struct langbot *
 langbot_open(struct boxd *h, struct err *e)
@@ -99,40 +98,16 @@ check_context(struct action *a, bool needed, struct err *e)
 
 enum standing { HOST, TENANT, SANDBOX }; /* the last ones need a grant, when grants are needed */
 
+/* clang-format off */
 static const struct {
 	void (*run)(struct action *);
 	enum standing kind;
 } on[MSG__COUNT] = {
 	[MSG_BOX_INVALID] = { action_done, TENANT },
-	[MSG_BOX_EXEC] = { on_box_exec, SANDBOX },
-	[MSG_BOX_CREATE] = { on_box_create, SANDBOX },
-	[MSG_BOX_GET] = { on_box_get, SANDBOX },
-	[MSG_BOX_LIST] = { on_box_list, SANDBOX },
-	[MSG_BOX_DELETE] = { on_box_delete, SANDBOX },
-	[MSG_BOX_PROCESS_START] = { on_box_process_start, SANDBOX },
-	[MSG_BOX_PROCESS_GET] = { on_box_process_get, SANDBOX },
-	[MSG_BOX_PROCESS_STOP] = { on_box_process_stop, SANDBOX },
-	[MSG_BOX_STATUS] = { on_box_status, SANDBOX },
-	[MSG_BOX_STORAGE] = { on_box_storage, TENANT },
-	[MSG_BOX_CANCEL] = { on_box_cancel, TENANT },
-	[MSG_BOX_PING] = { action_done, HOST },
-	[MSG_BOX_HEALTH] = { on_box_health, HOST },
-	[MSG_BOX_BACKEND_INFO] = { on_box_backend_info, HOST },
-	[MSG_BOX_INIT] = { on_box_init, HOST },
-	[MSG_BOX_VERIFY_WORKSPACE] = { on_box_verify_workspace, HOST },
-	[MSG_BOX_SHUTDOWN] = { on_box_shutdown, HOST },
-	[MSG_SKILL_LIST] = { on_skill_action, TENANT },
-	[MSG_SKILL_GET] = { on_skill_action, TENANT },
-	[MSG_SKILL_CREATE] = { on_skill_action, TENANT },
-	[MSG_SKILL_UPDATE] = { on_skill_action, TENANT },
-	[MSG_SKILL_DELETE] = { on_skill_action, TENANT },
-	[MSG_SKILL_SCAN] = { on_skill_action, TENANT },
-	[MSG_SKILL_FILES] = { on_skill_action, TENANT },
-	[MSG_SKILL_READ] = { on_skill_action, TENANT },
-	[MSG_SKILL_WRITE] = { on_skill_action, TENANT },
-	[MSG_SKILL_PREVIEW] = { on_skill_action, TENANT },
-	[MSG_SKILL_INSTALL] = { on_skill_action, TENANT },
+#define ACTION(wire, N, whose, when, handler, reader, shaper) [MSG_##N] = { handler, whose },
+#include "messages/messages.def"
 };
+/* clang-format on */
 
 static void
 run(struct action *a, const struct msg *reply)
@@ -214,35 +189,46 @@ check_commands(const struct action *a, struct err *e)
 }
 
 /* Grants are admission's own, but for whose they are. */
-static int
-deliver_grant(struct boxd *h, const struct msg *m, struct err *e)
+static void
+deliver_grant(struct action *a, int (*to)(struct boxd *, const struct msg *, struct err *))
 {
-	return m->type == MSG_BOX_UPSERT_GRANT ? admission_upsert(h, m, e) : admission_revoke(h, m, e);
+	struct msg m = { .type = a->type, .conn = a->conn, .id = a->id, .body = a->body };
+	struct err e;
+
+	if (to(a->langbot->boxd, &m, &e) == -1)
+		action_fail(a, &e);
+	else
+		action_free(a);
+}
+
+void
+on_box_upsert_grant(struct action *a)
+{
+	deliver_grant(a, admission_upsert);
+}
+
+void
+on_box_revoke_grant(struct action *a)
+{
+	deliver_grant(a, admission_revoke);
 }
 
 int
 langbot_deliver(struct boxd *h, const struct msg *m, struct err *e)
 {
-	bool           is_grant = m->type == MSG_BOX_UPSERT_GRANT || m->type == MSG_BOX_REVOKE_GRANT;
-	struct action *a = NULL;
+	struct action *a;
 
-	if (!is_grant && on[m->type].run == NULL)
+	if (on[m->type].run == NULL)
 		return err_set(e, E_PROTO, "%s is not served", msg_name(m->type));
 	if ((a = action_open(h->langbot, m, e)) == NULL)
 		return -1;
-	int r = check_context(a, on[m->type].kind != HOST, e);
-	if (r == 0)
-		r = check_share(a, e);
-	if (r == 0)
-		r = check_commands(a, e);
-	if (r == 0 && is_grant)
-		r = deliver_grant(h, m, e);
-	else if (r == 0) {
-		begin(a);
-		return 0;
+	if (check_context(a, on[m->type].kind != HOST, e) == -1 || check_share(a, e) == -1 ||
+	    check_commands(a, e) == -1) {
+		action_free(a);
+		return -1;
 	}
-	action_free(a);
-	return r;
+	begin(a);
+	return 0;
 }
 
 /* ---- cancelling --------------------------------------------------------------------------------------------- */
@@ -284,7 +270,7 @@ find_cancelled(const struct action *by)
 	return NULL;
 }
 
-static void
+void
 on_box_cancel(struct action *a)
 {
 	struct action           *found = find_cancelled(a);

@@ -126,8 +126,6 @@ void sweeps_close(struct langbot *);
 void action_retire_others(struct action *, step_fn *);
 void action_end_session(struct action *, step_fn *);
 
-void on_box_shutdown(struct action *);
-
 /* ---- langbot_make.c, langbot_exec.c ---- */
 
 /* Make or reuse the session of this spec. */
@@ -135,9 +133,6 @@ void session_request_start(struct action *, const struct msg_box_spec *, step_fn
 void session_request_free(struct session_request *);
 /* Once more from the beginning. */
 void session_request_again(struct action *);
-
-void on_box_create(struct action *);
-void on_box_exec(struct action *);
 
 /* Is this an exec whose command a worker has? */
 bool exec_is_started(const struct action *);
@@ -177,35 +172,23 @@ size_t langbot_owned_sessions(struct langbot *, const struct msg_context *);
 /* All of LangBot's, starting and closing ones included. */
 size_t langbot_count_all(struct langbot *);
 
-void on_box_get(struct action *);
-void on_box_list(struct action *);
-void on_box_delete(struct action *);
-void on_box_status(struct action *);
-void on_box_health(struct action *);
-void on_box_backend_info(struct action *);
-
 /* ---- langbot_storage.c ---- */
 
 void storage_free(struct storage *);
-
-void on_box_storage(struct action *);
 
 /* ---- langbot_process.c ---- */
 
 void processes_free(struct processes *);
 
-void on_box_process_start(struct action *);
-void on_box_process_get(struct action *);
-void on_box_process_stop(struct action *);
-
 /* ---- langbot_store.c ---- */
-
-void on_skill_action(struct action *);
-void on_box_verify_workspace(struct action *);
 
 /* ---- langbot_init.c ---- */
 
-int  langbot_restore(struct langbot *, struct err *);
-void on_box_init(struct action *);
+int langbot_restore(struct langbot *, struct err *);
+
+/* ---- the handlers ---- */
+
+#define ACTION(wire, N, whose, when, handler, reader, shaper) void handler(struct action *);
+#include "messages/messages.def"
 
 #endif

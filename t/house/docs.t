@@ -42,6 +42,8 @@ sed -n 's/^\(REQUEST\|NOTICE\)([A-Z_]*, \([a-z_]*\), [^,]*FROM_CLIENT.*/### \2/p
 told proto/PROTOCOL.md "PROTOCOL.md has a section for every message a client may send" <"$D/words"
 sed -n 's/^\(REQUEST\|NOTICE\)([A-Z_]*, \([a-z_]*\),.*/\2/p' proto/messages/*.def >"$D/words"
 told proto/PROTOCOL.md "and names every other" <"$D/words"
+sed -n 's/^\t*ACTION\(_HERE\)*("\([a-z_]*\)".*/`\2`/p' proto/messages/*.def >"$D/words"
+told proto/PROTOCOL.md "and every action of LangBot's" <"$D/words"
 sed -n 's/^ERROR([A-Z]*, *"\([a-z_]*\)".*/`\1`/p' proto/base/errors.def >"$D/words"
 told proto/PROTOCOL.md "and every error" <"$D/words"
 

@@ -166,16 +166,6 @@ static const struct {
 	[MSG_CANCEL] = { exec_cancel, IN(READY), false },
 	[MSG_PAUSE] = { pause_start, IN(READY), false },
 	[MSG_UNPAUSE] = { pause_end, IN(READY), false },
-	[MSG_FILE_STAT] = { files_request, IN(READY), false },
-	[MSG_FILE_LIST] = { files_request, IN(READY), false },
-	[MSG_FILE_MKDIR] = { files_request, IN(READY), false },
-	[MSG_FILE_SYMLINK] = { files_request, IN(READY), false },
-	[MSG_FILE_REMOVE] = { files_request, IN(READY), false },
-	[MSG_FILE_OPEN] = { files_request, IN(READY), false },
-	[MSG_FILE_READ] = { files_request, IN(READY), false },
-	[MSG_FILE_WRITE] = { files_request, IN(READY), false },
-	[MSG_FILE_CLOSE] = { files_request, IN(READY), false },
-	[MSG_FILE_USAGE] = { files_request, IN(READY), false },
 	[MSG_PROCESS_START] = { processes_start, IN(READY), false },
 	[MSG_PROCESS_GET] = { processes_get, IN(READY), false },
 	[MSG_PROCESS_LIST] = { processes_list, IN(READY), false },
@@ -191,11 +181,14 @@ static const struct {
 static int
 dispatch(struct worker *w, struct msg *m, struct err *e)
 {
-	if (on[m->type].fn == NULL)
+	bool     of_files = msg_route(m->type)->room == ROOM_FILES;
+	unsigned when = of_files ? IN(READY) : on[m->type].when;
+
+	if (on[m->type].fn == NULL && !of_files)
 		return err_set(e, E_PROTO, "a session worker takes no %s", msg_name(m->type));
-	if (!(on[m->type].when & IN(w->state)))
+	if (!(when & IN(w->state)))
 		return err_set(e, E_STATE, "%s while %s", msg_name(m->type), state_names[w->state]);
-	return on[m->type].fn(w, m, e);
+	return of_files ? files_request(w, m, e) : on[m->type].fn(w, m, e);
 }
 
 /* While attaching, results come in between the answers that tell what there is. */

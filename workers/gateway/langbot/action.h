@@ -31,12 +31,16 @@ struct asked {
 	struct buf answer;
 };
 
+typedef enum outcome read_fn(struct job *);
+typedef void         shape_fn(struct buf *, const struct asked *, const void *result);
+
+/* One row of messages.def. */
 struct action {
 	const char   *name;
-	bool          host;                                                    /* the host's own: of no workspace */
-	enum msg_type ask;                                                     /* MSG_NONE: it is done here */
-	enum outcome (*read)(struct job *);                                    /* NULL: there is nothing to read */
-	void (*shape)(struct buf *, const struct asked *, const void *result); /* NULL: the answer itself, or {} */
+	bool          host; /* the host's own: of no workspace */
+	enum msg_type ask;  /* MSG_NONE: it is done here */
+	read_fn      *read;
+	shape_fn     *shape;
 };
 
 /* NULL when there is none of that name. */
@@ -68,26 +72,16 @@ enum outcome job_text(
 /* There is no memory. */
 enum outcome job_starved(struct job *);
 
-/* ---- the actions --------------------------------------------------------------------- */
+/* ---- readers and shapers ------------------------------------------------------------- */
 
-enum outcome read_exec(struct job *), read_create(struct job *), read_get(struct job *), read_delete(struct job *);
-enum outcome read_process_start(struct job *), read_process_get(struct job *), read_process_stop(struct job *);
-enum outcome read_init(struct job *), read_verify(struct job *), read_grant(struct job *), read_revoke(struct job *);
-enum outcome read_chunk(struct job *), read_cancel(struct job *), read_stream_ack(struct job *);
-enum outcome read_skill_get(struct job *), read_skill_create(struct job *), read_skill_update(struct job *);
-enum outcome read_skill_delete(struct job *), read_skill_scan(struct job *), read_skill_files(struct job *);
-enum outcome read_skill_read(struct job *), read_skill_write(struct job *);
-enum outcome read_skill_preview(struct job *), read_skill_install(struct job *);
+#define ACTION(wire, N, whose, when, handler, reader, shaper) \
+	read_fn  reader;                                      \
+	shape_fn shaper;
+#define ACTION_HERE(wire, whose, reader) read_fn reader;
+#include "messages/messages.def"
 
-/* ---- the replies --------------------------------------------------------------------- */
-
-typedef void shape_fn(struct buf *, const struct asked *, const void *result);
-
-shape_fn shape_result, shape_session, shape_sessions, shape_process, shape_status, shape_storage;
-shape_fn shape_cancelled;
-shape_fn shape_backend, shape_health, shape_marker, shape_grant;
-shape_fn shape_skills, shape_skill_found, shape_skill, shape_skill_itself, shape_skill_entries, shape_skill_file,
-    shape_skill_written, shape_skill_previews;
+read_fn  read_none;   /* nothing of the data is of interest */
+shape_fn shape_known; /* the answer that its reader left, or {} */
 
 /* "2026-11-15T23:42:30.855903Z", or with "+00:00": of sessions, and of grants and skills. */
 void shape_time(struct buf *, const char *key, uint64_t us, const char *zone);

@@ -298,7 +298,7 @@ on_action(struct actions *a, const struct action *action, const struct envelope_
 		return;
 	}
 	a->uploads.most = a->shared->max_rpc_file_bytes < LIM_UPLOAD ? a->shared->max_rpc_file_bytes : LIM_UPLOAD;
-	c->outcome = action->read != NULL ? action->read(&j) : ASK;
+	c->outcome = action->read(&j);
 	if (c->outcome == ASK && action->ask == MSG_BOX_CANCEL)
 		((struct msg_box_cancel *)j.body)->call = c->target = call_named(a, in);
 	bound_answer(c, &j);
@@ -394,7 +394,7 @@ on_answer(struct actions *a, const struct call *c, struct msg *m)
 	else if (msg_expect(m, msg_def(t)->result, &e) == -1) {
 		log_error("conn=%lu reply to %s lost reason=\"%s\"", ws_conn(a->ws), msg_name(t), e.text);
 		send_literal(a, &c->seq, "BoxError: boxd's own reply is malformed");
-	} else if (c->outcome == ASK && c->action->shape != NULL)
+	} else if (c->outcome == ASK)
 		send_shaped(a, c, m->body);
 	else
 		send_known(a, c);
