@@ -164,26 +164,34 @@ get_pairs(struct dec *d, const struct field *f, const msgpack_object *o, struct 
 	return 0;
 }
 
+/* "'off' or 'on'", with commas between the first ones. */
+static void
+list_names(const char *const *names, char *out, size_t size)
+{
+	size_t used = 0;
+
+	for (int i = 0; names[i] != NULL && used < size; i++)
+		used += (size_t)snprintf(out + used, size - used, "%s'%s'",
+		    i == 0                 ? ""
+		    : names[i + 1] == NULL ? " or "
+					   : ", ",
+		    names[i]);
+}
+
 static int
 get_enum(struct dec *d, const struct field *f, const msgpack_object *o, int *out)
 {
-	char   list[256] = "";
-	size_t used = 0;
+	char list[256];
 
 	if (o->type != MSGPACK_OBJECT_STR)
 		return wrong(d, "a string", o);
-	for (int i = 0; f->names[i] != NULL; i++) {
+	for (int i = 0; f->names[i] != NULL; i++)
 		if (strlen(f->names[i]) == o->via.str.size &&
 		    memcmp(f->names[i], o->via.str.ptr, o->via.str.size) == 0) {
 			*out = i;
 			return 0;
 		}
-		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s'%s'",
-		    i == 0                    ? ""
-		    : f->names[i + 1] == NULL ? " or "
-					      : ", ",
-		    f->names[i]);
-	}
+	list_names(f->names, list, sizeof(list));
 	return err_set(d->e, E_INVALID, "'%s' should be %s", log_escape(o->via.str.ptr, o->via.str.size), list);
 }
 
@@ -480,12 +488,12 @@ get_call(struct dec *d, const msgpack_object *method, const msgpack_object *para
 {
 	if (method->type != MSGPACK_OBJECT_STR)
 		return err_set(d->e, E_PROTO, "method: expected a string, got %s", found(method));
-	const char   *name = log_escape(method->via.str.ptr, method->via.str.size);
 	enum msg_type t = msg_by_name(method->via.str.ptr, method->via.str.size);
 	if (t == MSG_NONE || !(msg_def(t)->from & from))
-		return err_set(d->e, E_PROTO, "there is no action '%s'", name);
+		return err_set(
+		    d->e, E_PROTO, "there is no action '%s'", log_escape(method->via.str.ptr, method->via.str.size));
 	if (msg_def(t)->envelope != d->m->envelope)
-		return err_set(d->e, E_PROTO, "%s is a %s", name,
+		return err_set(d->e, E_PROTO, "%s is a %s", msg_name(t),
 		    msg_def(t)->envelope == ENV_REQUEST ? "request, not a notice" : "notice, not a request");
 	return get_body(d, t, params);
 }

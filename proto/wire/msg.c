@@ -1,5 +1,6 @@
 #include "wire/msg.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/fd.h"
@@ -44,6 +45,17 @@ static const struct route routes[MSG__COUNT] = {
 #include "messages/messages.def"
 };
 
+struct method {
+	const char   *name;
+	enum msg_type type;
+};
+
+/* Sorted by name: the GNUmakefile makes this list from messages.def. */
+static const struct method methods[] = {
+#define NAME(n, N) { #n, MSG_##N },
+#include "wire/names.def"
+};
+
 /* clang-format on */
 
 const struct msg_def *
@@ -75,13 +87,29 @@ msg_needs(const struct field *f)
 	return false;
 }
 
+struct bytes {
+	const char *at;
+	size_t      n;
+};
+
+static int
+compare_method(const void *key, const void *method)
+{
+	const struct bytes *wanted = key;
+	const char         *name = ((const struct method *)method)->name;
+	size_t              n = strlen(name);
+	int                 r = memcmp(wanted->at, name, wanted->n < n ? wanted->n : n);
+
+	return r != 0 ? r : (wanted->n > n) - (wanted->n < n);
+}
+
 enum msg_type
 msg_by_name(const char *name, size_t n)
 {
-	for (int t = 0; t < MSG__COUNT; t++)
-		if (defs[t].envelope != ENV_STRUCT && strlen(defs[t].name) == n && memcmp(defs[t].name, name, n) == 0)
-			return t;
-	return MSG_NONE;
+	const struct method *found = bsearch(
+	    &(struct bytes){ name, n }, methods, sizeof(methods) / sizeof(*methods), sizeof(*methods), compare_method);
+
+	return found == NULL ? MSG_NONE : found->type;
 }
 
 const char *

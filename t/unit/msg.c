@@ -340,6 +340,20 @@ each_definition(enum msg_type t)
 	ok(msg_by_name(d->name, strlen(d->name)) == t, "%s: is found by name", d->name);
 }
 
+/* Whatever is not exactly a name finds nothing; a method from the wire has no NUL behind it, and may have one in it. */
+static void
+finds_no_other_name(void)
+{
+	cmp_ok(msg_by_name("exec", 3), "==", MSG_NONE, "the beginning of a name");
+	cmp_ok(msg_by_name("exec_of_none", 12), "==", MSG_NONE, "more than a name");
+	cmp_ok(msg_by_name("exec\0x", 6), "==", MSG_NONE, "a name and a NUL");
+	cmp_ok(msg_by_name("exec_of_none", 4), "==", MSG_EXEC, "bytes that go on behind the name do not count");
+	cmp_ok(msg_by_name("", 0), "==", MSG_NONE, "nothing");
+	cmp_ok(msg_by_name("a", 1), "==", MSG_NONE, "what comes before all names");
+	cmp_ok(msg_by_name("zzz", 3), "==", MSG_NONE, "and behind them");
+	cmp_ok(msg_by_name("spec", 4), "==", MSG_NONE, "a struct is no method");
+}
+
 static size_t
 depth_of(enum msg_type t)
 {
@@ -358,6 +372,7 @@ depth_of(enum msg_type t)
 static void
 definitions(void)
 {
+	finds_no_other_name();
 	for (EVERY_MESSAGE(t)) {
 		int same = 0;
 
