@@ -177,6 +177,13 @@ bool msg_needs(const struct field *);
 /* MSG_NONE when there is no request or notice of that name. */
 enum msg_type msg_by_name(const char *, size_t n);
 
+/*
+ * Is that field the same in both bodies, and are all of them?  Numbers and strings are compared whole.  What travels
+ * beside a message is never the same.
+ */
+bool field_equal(const struct field *, const void *a, const void *b);
+bool msg_equal(enum msg_type, const void *a, const void *b);
+
 /* The wire name of an enum's value, by the table of its field: (MSG_SESSION_INFO, "state", STATE_READY). */
 const char *msg_enum_name(enum msg_type, const char *field, int value);
 

@@ -1,7 +1,9 @@
 #include "core/policy.h"
 
 #include <ctype.h>
+#include <float.h>
 #include <sodium.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -118,7 +120,7 @@ policy_backend(const struct msg_spec *s, const struct config *c)
 	return c->workspace_backend;
 }
 
-/* "a,b": two lists of names are the same when they are written the same. */
+/* "a,b" */
 static void
 strs_text(const struct strs *s, char *out, size_t size)
 {
@@ -127,6 +129,17 @@ strs_text(const struct strs *s, char *out, size_t size)
 	*out = '\0';
 	for (size_t i = 0; i < s->n && n < size; i++)
 		n += (size_t)snprintf(out + n, size - n, "%s%s", i > 0 ? "," : "", s->v[i]);
+}
+
+/* As many digits as tell it from all others: 0.5, and not 0.5 and 0.5. */
+static void
+number_text(double v, char *out, size_t size)
+{
+	int digits = 6;
+
+	do
+		snprintf(out, size, "%.*g", digits, v);
+	while (strtod(out, NULL) != v && ++digits <= DBL_DECIMAL_DIG);
 }
 
 void
@@ -139,7 +152,7 @@ policy_value_text(const struct field *f, const void *at, char *out, size_t size)
 		snprintf(out, size, "%lu", *(const uint64_t *)at);
 		break;
 	case K_F64:
-		snprintf(out, size, "%g", *(const double *)at);
+		number_text(*(const double *)at, out, size);
 		break;
 	case K_BOOL:
 		snprintf(out, size, "%s", *(const bool *)at ? "true" : "false");
@@ -157,34 +170,17 @@ policy_value_text(const struct field *f, const void *at, char *out, size_t size)
 	}
 }
 
-/* As text both are cut somewhere, so lists are compared as what they are. */
-static bool
-same_strs(const struct strs *a, const struct strs *b)
-{
-	if (a->n != b->n)
-		return false;
-	for (size_t i = 0; i < a->n; i++)
-		if (strcmp(a->v[i], b->v[i]) != 0)
-			return false;
-	return true;
-}
-
 int
 policy_compare(const char *name, const struct msg_spec *have, const struct msg_spec *want, struct err *e)
 {
-	for (const struct field *f = msg_def(MSG_SPEC)->fields; f->name != NULL; f++) {
-		char h[LIM_PATH + 1], w[LIM_PATH + 1];
+	char h[LIM_PATH + 1], w[LIM_PATH + 1];
 
-		if (f->kind == K_LIST)
+	for (const struct field *f = msg_def(MSG_SPEC)->fields; f->name != NULL; f++) {
+		if (f->kind == K_LIST || field_equal(f, have, want))
 			continue; /* extra_mounts: no conflict, each command names its own */
 		policy_value_text(f, (const char *)have + f->offset, h, sizeof(h));
 		policy_value_text(f, (const char *)want + f->offset, w, sizeof(w));
-		bool same = f->kind == K_STRS ? same_strs((const struct strs *)((const char *)have + f->offset),
-						    (const struct strs *)((const char *)want + f->offset))
-					      : strcmp(h, w) == 0;
-		if (!same)
-			return err_set(
-			    e, E_CONFLICT, "session %s already exists with %s=%s, not %s", name, f->name, h, w);
+		return err_set(e, E_CONFLICT, "session %s already exists with %s=%s, not %s", name, f->name, h, w);
 	}
 	return 0;
 }

@@ -73,16 +73,13 @@ is_compared(const struct field *f)
 int
 spec_compare(const char *logical, const struct msg_spec *have, const struct msg_spec *want, struct err *e)
 {
-	for (const struct field *f = msg_def(MSG_SPEC)->fields; f->name != NULL; f++) {
-		char h[LIM_PATH + 1], w[LIM_PATH + 1];
+	char text[LIM_PATH + 1];
 
-		if (!is_compared(f))
+	for (const struct field *f = msg_def(MSG_SPEC)->fields; f->name != NULL; f++) {
+		if (field_equal(f, have, want) || !is_compared(f))
 			continue;
-		value_text(f, (const char *)have + f->offset, h, sizeof(h));
-		value_text(f, (const char *)want + f->offset, w, sizeof(w));
-		if (strcmp(h, w) != 0)
-			return err_set(
-			    e, E_CONFLICT, "Box session %s already exists with %s=%.600s", logical, f->name, h);
+		value_text(f, (const char *)have + f->offset, text, sizeof(text));
+		return err_set(e, E_CONFLICT, "Box session %s already exists with %s=%.600s", logical, f->name, text);
 	}
 	return 0;
 }

@@ -112,6 +112,59 @@ compares_every_field(void)
 	}
 }
 
+/* Not as they are printed: two that differ in the seventh digit are two, and a long string is compared to its end. */
+static void
+compares_values(void)
+{
+	static char     longer[LIM_PATH + 8], other[LIM_PATH + 8];
+	const char     *one[] = { "a,b", NULL }, *two[] = { "a", "b", NULL };
+	struct msg_spec a, b;
+	struct err      e = { 0 };
+
+	msg_defaults(MSG_SPEC, &a);
+	a.cpus = 1.5;
+	b = a;
+	b.cpus = 1.5000001;
+	ok(policy_compare("s", &a, &b, &e) == -1, "cpus that differ in the seventh digit differ");
+	is(e.text, "session s already exists with cpus=1.5, not 1.5000001", "and are told apart");
+	b = a;
+	memset(longer, 'x', sizeof(longer) - 1);
+	memset(other, 'x', sizeof(other) - 2);
+	other[sizeof(other) - 2] = 'y';
+	a.host_path = longer;
+	b.host_path = other;
+	ok(policy_compare("s", &a, &b, &e) == -1, "strings that are printed the same but for the end of it");
+	b = a;
+	a.require = (struct strs){ 1, one };
+	b.require = (struct strs){ 2, two };
+	ok(policy_compare("s", &a, &b, &e) == -1, "lists that are printed the same");
+	b.require = a.require;
+	ok(policy_compare("s", &a, &b, &e) == 0 && msg_equal(MSG_SPEC, &a, &b), "and the same ones");
+}
+
+/* Mounts are no conflict, but no other is the same. */
+static void
+compares_lists(void)
+{
+	struct msg_mount one[] = { { "/a", "/x", MOUNT_RW, "", "" }, { "/b", "/y", MOUNT_RO, "", "" } };
+	struct msg_mount same[] = { { "/a", "/x", MOUNT_RW, "", "" }, { "/b", "/y", MOUNT_RO, "", "" } };
+	struct msg_mount other[] = { { "/a", "/x", MOUNT_RW, "", "" }, { "/b", "/y", MOUNT_RW, "", "" } };
+	struct msg_spec  a, b;
+	struct err       e = { 0 };
+
+	msg_defaults(MSG_SPEC, &a);
+	b = a;
+	a.extra_mounts.n = b.extra_mounts.n = 2;
+	a.extra_mounts.v = one;
+	b.extra_mounts.v = same;
+	ok(msg_equal(MSG_SPEC, &a, &b), "lists of the same mounts");
+	b.extra_mounts.v = other;
+	ok(!msg_equal(MSG_SPEC, &a, &b) && policy_compare("s", &a, &b, &e) == 0, "another mode: no conflict");
+	b.extra_mounts.v = same;
+	b.extra_mounts.n = 1;
+	ok(!msg_equal(MSG_SPEC, &a, &b), "a shorter list");
+}
+
 /* Specs with these mounts; NULL host paths end a list. */
 static struct msg_spec
 with_mounts(struct msg_mount *v)
@@ -177,6 +230,8 @@ main(void)
 	leaves_memory_for_processes();
 	compares_every_field();
 	knows_a_mount();
+	compares_values();
+	compares_lists();
 	knows_the_default();
 	done_testing();
 }
