@@ -14,7 +14,7 @@
 struct admission;
 struct agent;
 struct artifacts;
-struct internal_calls;
+struct asks;
 struct dirs;
 struct door;
 struct egress;
@@ -33,31 +33,31 @@ struct tenancy;
 struct tenantroots;
 
 struct boxd {
-	struct ev_loop        *loop;
-	const struct config   *config;
-	const struct dirs     *dirs;
-	const struct machine  *machine;
-	struct mountrules     *mountrules;
-	struct mounter        *mounter;
-	struct gateway        *gateway;
-	struct registry       *registry;
-	struct spares         *spares;
-	struct internal_calls *asks;
-	struct door           *door;
-	struct egress         *egress;
-	struct tenancy        *tenancy;
-	struct tenantroots    *tenantroots;
-	struct admission      *admission;
-	struct langbot        *langbot;
-	struct store          *store;
-	struct artifacts      *artifacts;
-	struct errorring      *errors; /* the last ones, for agent_errors */
-	struct agent          *agent;
-	struct pool           *pool;
-	struct readiness      *readiness;
-	bool                   stopping;
-	double                 started;
-	uint64_t               next_id; /* of sessions and commands; from the clock, so never reused */
+	struct ev_loop       *loop;
+	const struct config  *config;
+	const struct dirs    *dirs;
+	const struct machine *machine;
+	struct mountrules    *mountrules;
+	struct mounter       *mounter;
+	struct gateway       *gateway;
+	struct registry      *registry;
+	struct spares        *spares;
+	struct asks          *asks;
+	struct door          *door;
+	struct egress        *egress;
+	struct tenancy       *tenancy;
+	struct tenantroots   *tenantroots;
+	struct admission     *admission;
+	struct langbot       *langbot;
+	struct store         *store;
+	struct artifacts     *artifacts;
+	struct errorring     *errors; /* the last ones, for agent_errors */
+	struct agent         *agent;
+	struct pool          *pool;
+	struct readiness     *readiness;
+	bool                  stopping;
+	double                started;
+	uint64_t              next_id; /* of sessions and commands; from the clock, so never reused */
 
 	/* counted for status */
 	uint64_t execs;

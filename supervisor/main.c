@@ -294,7 +294,7 @@ boxd_open(struct boxd *h, struct dirs *d, struct door_start *door, struct err *e
 	if (h->registry == NULL)
 		return -1;
 	/* volumes first: nothing may be written where one will be mounted */
-	if ((h->asks = internal_calls_open(e)) == NULL || (h->pool = pool_open(h, e)) == NULL ||
+	if ((h->asks = asks_open(e)) == NULL || (h->pool = pool_open(h, e)) == NULL ||
 	    (h->readiness = readiness_open(h, e)) == NULL || (h->store = store_open(h, e)) == NULL ||
 	    (h->tenancy = tenancy_open(h, e)) == NULL || (h->tenantroots = tenantroots_open(h, e)) == NULL ||
 	    (h->admission = admission_open(h, e)) == NULL || (h->langbot = langbot_open(h, e)) == NULL)
@@ -344,7 +344,7 @@ boxd_close(struct boxd *h)
 	store_close(&h->store);
 	readiness_close(&h->readiness);
 	pool_close(&h->pool);
-	internal_calls_close(&h->asks);
+	asks_close(&h->asks);
 	door_close(&h->door);
 	mountrules_close(&h->mountrules);
 }

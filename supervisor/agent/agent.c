@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "agent/agent_result.h"
-#include "children/gateway.h"
 #include "core/errorring.h"
 #include "core/registry.h"
+#include "core/reply.h"
 #include "core/share.h"
 
 /* ---- the end of a call ---- */
@@ -34,14 +34,14 @@ fail(struct agent_call *c, const struct err *e)
 	struct boxd *h = c->agent->boxd;
 
 	note(h, &c->body, e);
-	gateway_fail(h->gateway, c->conn, c->id, e);
+	reply_fail(h, c->conn, c->id, e);
 	forget(c);
 }
 
 static void
 reply(struct agent_call *c, const struct msg_agent_result *r)
 {
-	gateway_reply(c->agent->boxd->gateway, MSG_AGENT_RESULT, c->conn, c->id, r);
+	reply_send(c->agent->boxd, MSG_AGENT_RESULT, c->conn, c->id, r);
 	forget(c);
 }
 
@@ -349,7 +349,7 @@ agent_cancel(struct agent *a, const struct msg *m)
 	c->cancelled = true;
 	if (c->running && c->asked != 0)
 		ask(a->boxd, MSG_CANCEL, &(struct msg_cancel){ .call = c->asked }, ignore, NULL, &e);
-	gateway_reply(a->boxd->gateway, MSG_DONE, m->conn, m->id, &(struct msg_done){});
+	reply_send(a->boxd, MSG_DONE, m->conn, m->id, &(struct msg_done){});
 	return true;
 }
 

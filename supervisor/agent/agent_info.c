@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "agent/agent_impl.h"
-#include "children/gateway.h"
 #include "core/errorring.h"
 #include "core/machine.h"
 #include "core/registry.h"
+#include "core/reply.h"
 #include "langbot/langbot.h"
 
 int
@@ -30,7 +30,7 @@ agent_profiles(struct boxd *h, const struct msg *m, struct err *e)
 			told->workspace_quota_mb = c->agent_workspace_quota_mb;
 	}
 	all.profiles.v = v;
-	gateway_reply(h->gateway, MSG_AGENT_PROFILE_LIST, m->conn, m->id, &all);
+	reply_send(h, MSG_AGENT_PROFILE_LIST, m->conn, m->id, &all);
 	return 0;
 }
 
@@ -44,7 +44,7 @@ agent_errors(struct boxd *h, const struct msg *m, struct err *e)
 
 	(void)e;
 	list.errors.n = errorring_list(h->errors, ask->all ? NULL : &who, v);
-	gateway_reply(h->gateway, MSG_AGENT_ERROR_LIST, m->conn, m->id, &list);
+	reply_send(h, MSG_AGENT_ERROR_LIST, m->conn, m->id, &list);
 	return 0;
 }
 
@@ -125,6 +125,6 @@ agent_status(struct boxd *h, const struct msg *m, struct err *e)
 		.connector_error = why.text,
 	};
 	tell_limits(h, &r.limits);
-	gateway_reply(h->gateway, MSG_AGENT_STATUS_RESULT, m->conn, m->id, &r);
+	reply_send(h, MSG_AGENT_STATUS_RESULT, m->conn, m->id, &r);
 	return 0;
 }

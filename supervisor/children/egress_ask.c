@@ -4,8 +4,8 @@
 
 #include "base/log.h"
 #include "children/egress.h"
-#include "children/gateway.h"
 #include "core/registry.h"
+#include "core/reply.h"
 
 struct asked {
 	struct boxd        *boxd;
@@ -20,7 +20,7 @@ on_info(void *arg, const struct msg *reply)
 	struct asked              *a = arg;
 	const struct msg_net_info *info = reply->failed ? &a->last : reply->body;
 
-	gateway_reply(a->boxd->gateway, MSG_NET_INFO, a->conn, a->id, info);
+	reply_send(a->boxd, MSG_NET_INFO, a->conn, a->id, info);
 	free(a);
 }
 
@@ -34,7 +34,7 @@ on_net(struct boxd *h, const struct msg *m, struct err *e)
 		return err_set(e, E_NOTFOUND, "session %s not found", log_escape(net->session, strlen(net->session)));
 	struct msg_session_info info = session_info(s);
 	if (info.net.mode != NET_MODE_EGRESS) {
-		gateway_reply(h->gateway, MSG_NET_INFO, m->conn, m->id, &info.net);
+		reply_send(h, MSG_NET_INFO, m->conn, m->id, &info.net);
 		return 0;
 	}
 	struct asked *a = calloc(1, sizeof(*a));
@@ -55,7 +55,7 @@ on_net_reload(struct boxd *h, const struct msg *m, struct err *e)
 	struct msg_net_reloaded done = { .file = netrules_file(r), .rules = netrules_count(r) };
 	netrules_sets(r, &done.sets);
 	done.sets--; /* the first is for all */
-	gateway_reply(h->gateway, MSG_NET_RELOADED, m->conn, m->id, &done);
+	reply_send(h, MSG_NET_RELOADED, m->conn, m->id, &done);
 	return 0;
 }
 
@@ -67,7 +67,7 @@ on_net_rules(struct boxd *h, const struct msg *m, struct err *e)
 
 	(void)e;
 	all.sets.v = (struct msg_net_set *)netrules_sets(r, &all.sets.n);
-	gateway_reply(h->gateway, MSG_NET_RULES_RESULT, m->conn, m->id, &all);
+	reply_send(h, MSG_NET_RULES_RESULT, m->conn, m->id, &all);
 	return 0;
 }
 

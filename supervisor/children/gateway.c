@@ -9,7 +9,6 @@
 #include "base/restart.h"
 #include "base/tally.h"
 #include "children/child.h"
-#include "core/ask.h"
 #include "core/dirs.h"
 #include "core/machine.h"
 #include "core/registry.h"
@@ -125,7 +124,7 @@ on_msg(void *arg, struct msg *m)
 			log_info("gateway=%d ready", child_pid(g->child));
 		return;
 	}
-	/* one that was taken over may say anything; CONN_OWN would answer what boxd asked itself */
+	/* one that was taken over may say anything, also that a request is of boxd itself */
 	if (m->conn >> CONNS_PER_GATEWAY_BITS != g->starts)
 		log_error(
 		    "gateway=%d speaks for connection %lu, which is not one of its own", child_pid(g->child), m->conn);
@@ -244,9 +243,7 @@ gateway_reply(struct gateway *g, enum msg_type t, uint64_t conn, uint64_t id, co
 {
 	struct err e = { 0 };
 
-	if (conn == CONN_OWN)
-		asks_reply(g->boxd->asks, t, id, body);
-	else if (g->child != NULL && conn != 0 && link_reply(child_link(g->child), t, id, conn, body, &e) == -1)
+	if (g->child != NULL && conn != 0 && link_reply(child_link(g->child), t, id, conn, body, &e) == -1)
 		reply_failed(g, t, conn, id, &e);
 }
 
@@ -255,9 +252,7 @@ gateway_fail(struct gateway *g, uint64_t conn, uint64_t id, const struct err *wh
 {
 	struct err e = { 0 };
 
-	if (conn == CONN_OWN)
-		asks_fail(g->boxd->asks, id, why);
-	else if (g->child != NULL && conn != 0)
+	if (g->child != NULL && conn != 0)
 		sent(g, link_fail(child_link(g->child), id, conn, why, &e), &e);
 }
 
@@ -266,7 +261,7 @@ gateway_notice(struct gateway *g, enum msg_type t, uint64_t conn, const void *bo
 {
 	struct err e = { 0 };
 
-	if (g->child != NULL && conn != 0 && conn != CONN_OWN)
+	if (g->child != NULL && conn != 0)
 		sent(g, link_send(child_link(g->child), t, 0, conn, body, &e), &e);
 }
 

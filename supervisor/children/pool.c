@@ -12,9 +12,9 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "children/child.h"
-#include "children/gateway.h"
 #include "config/mountrules.h"
 #include "core/dirs.h"
+#include "core/reply.h"
 #include "langbot/admission.h"
 #include "langbot/langbot.h"
 
@@ -63,9 +63,9 @@ answer(struct pool *p, struct wanted *w, const struct msg *reply)
 	if (mine.fn != NULL)
 		mine.fn(mine.arg, reply);
 	else if (reply->failed)
-		gateway_fail(p->boxd->gateway, mine.conn, mine.call, &reply->error);
+		reply_fail(p->boxd, mine.conn, mine.call, &reply->error);
 	else
-		gateway_reply(p->boxd->gateway, mine.result, mine.conn, mine.call, reply->body);
+		reply_send(p->boxd, mine.result, mine.conn, mine.call, reply->body);
 }
 
 static void

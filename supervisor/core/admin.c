@@ -9,6 +9,7 @@
 #include "core/dirs.h"
 #include "core/machine.h"
 #include "core/registry.h"
+#include "core/reply.h"
 #include "door/door.h"
 
 static uint64_t
@@ -23,7 +24,7 @@ admin_ping(struct boxd *h, const struct msg *m, struct err *e)
 	struct msg_pong pong = { .version = BOXD_VERSION, .uptime_ms = uptime_ms(h) };
 
 	(void)e;
-	gateway_reply(h->gateway, MSG_PONG, m->conn, m->id, &pong);
+	reply_send(h, MSG_PONG, m->conn, m->id, &pong);
 	return 0;
 }
 
@@ -55,7 +56,7 @@ admin_status(struct boxd *h, const struct msg *m, struct err *e)
 	};
 
 	(void)e;
-	gateway_reply(h->gateway, MSG_STATUS_RESULT, m->conn, m->id, &s);
+	reply_send(h, MSG_STATUS_RESULT, m->conn, m->id, &s);
 	return 0;
 }
 
@@ -68,7 +69,7 @@ admin_get(struct boxd *h, const struct msg *m, struct err *e)
 	if (s == NULL)
 		return err_set(e, E_NOTFOUND, "session %s not found", log_escape(get->session, strlen(get->session)));
 	struct msg_session_info info = session_info(s);
-	gateway_reply(h->gateway, MSG_SESSION_INFO, m->conn, m->id, &info);
+	reply_send(h, MSG_SESSION_INFO, m->conn, m->id, &info);
 	return 0;
 }
 
@@ -91,7 +92,7 @@ admin_list(struct boxd *h, const struct msg *m, struct err *e)
 	if (l.sessions.v == NULL)
 		return err_set(e, E_SYS, "no memory for the list");
 	registry_each(h->registry, collect, &l);
-	gateway_reply(h->gateway, MSG_SESSION_LIST, m->conn, m->id, &l);
+	reply_send(h, MSG_SESSION_LIST, m->conn, m->id, &l);
 	free(l.sessions.v);
 	return 0;
 }

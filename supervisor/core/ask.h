@@ -1,6 +1,6 @@
 /*
- * Requests of boxd's own: routed to a session as a client's would be, answered to a function.  What several
- * steps are needed for is one such request after the other.
+ * Requests of boxd's own.  Most are routed to a session as a client's would be, some go to a helper process; all are
+ * answered to a function.  What several steps are needed for is one such request after the other.
  */
 #ifndef SUPERVISOR_ASK_H
 #define SUPERVISOR_ASK_H
@@ -8,16 +8,16 @@
 #include "boxd.h"
 #include "wire/msg.h"
 
-/* The connection that is nobody's: a reply to it comes here. */
+/* The connection of boxd's own requests.  No client has it. */
 #define CONN_OWN UINT64_MAX
 
-struct internal_calls;
+struct asks;
 
 /* The reply: failed and error, or type and body.  All of it is valid during the call only. */
 typedef void ask_fn(void *arg, const struct msg *reply);
 
-struct internal_calls *internal_calls_open(struct err *);
-void                   internal_calls_close(struct internal_calls **);
+struct asks *asks_open(struct err *);
+void         asks_close(struct asks **);
 
 /*
  * The request's id, or 0 and why: then fn is never called.  Otherwise it is called once, perhaps before this
@@ -25,11 +25,17 @@ void                   internal_calls_close(struct internal_calls **);
  */
 uint64_t ask(struct boxd *, enum msg_type, const void *body, ask_fn *, void *arg, struct err *);
 
+/*
+ * The same in two steps, for whoever has to know the id before fn may be called: the id (0 and why: no memory), and the
+ * request, whose refusal is an answer as well.  Between them others can be asked to reply to (CONN_OWN, id).
+ */
+uint64_t ask_open(struct boxd *, enum msg_type, ask_fn *, void *arg, struct err *);
+void     ask_send(struct boxd *, uint64_t id, enum msg_type, const void *body);
+
 /* The answer is not wanted any more; a command is cancelled.  0 is no request. */
 void ask_drop(struct boxd *, uint64_t id);
 
-/* For gateway.c: a reply to CONN_OWN. */
-void asks_reply(struct internal_calls *, enum msg_type, uint64_t id, const void *body);
-void asks_fail(struct internal_calls *, uint64_t id, const struct err *);
+/* For reply.c: a reply to CONN_OWN, with the request's id. */
+void asks_answer(struct asks *, const struct msg *reply);
 
 #endif

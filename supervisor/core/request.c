@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/fd.h"
+#include "core/reply.h"
 
 struct request *
 request_add(struct requests *all, const struct msg *m)
@@ -126,21 +127,21 @@ request_drop(struct requests *all, struct request *r)
  * has left its list before.
  */
 void
-request_reply(struct requests *all, struct request *r, struct gateway *g, enum msg_type result, const void *body)
+request_reply(struct requests *all, struct request *r, struct boxd *h, enum msg_type result, const void *body)
 {
 	uint64_t conn = r->conn, id = r->id;
 
 	request_drop(all, r);
-	gateway_reply(g, result, conn, id, body);
+	reply_send(h, result, conn, id, body);
 }
 
 void
-request_fail(struct requests *all, struct request *r, struct gateway *g, const struct err *why)
+request_fail(struct requests *all, struct request *r, struct boxd *h, const struct err *why)
 {
 	uint64_t conn = r->conn, id = r->id;
 
 	request_drop(all, r);
-	gateway_fail(g, conn, id, why);
+	reply_fail(h, conn, id, why);
 }
 
 static void
@@ -164,29 +165,29 @@ take_all(struct requests *all, enum msg_type t, struct requests *taken)
 }
 
 void
-requests_reply_all(struct requests *all, enum msg_type t, struct gateway *g, enum msg_type result, const void *body)
+requests_reply_all(struct requests *all, enum msg_type t, struct boxd *h, enum msg_type result, const void *body)
 {
 	struct requests taken;
 
 	take_all(all, t, &taken);
 	while (!TAILQ_EMPTY(&taken))
-		request_reply(&taken, TAILQ_FIRST(&taken), g, result, body);
+		request_reply(&taken, TAILQ_FIRST(&taken), h, result, body);
 }
 
 static void
-fail_taken(struct requests *taken, struct gateway *g, const struct err *why)
+fail_taken(struct requests *taken, struct boxd *h, const struct err *why)
 {
 	while (!TAILQ_EMPTY(taken))
-		request_fail(taken, TAILQ_FIRST(taken), g, why);
+		request_fail(taken, TAILQ_FIRST(taken), h, why);
 }
 
 void
-requests_fail_all(struct requests *all, enum msg_type t, struct gateway *g, const struct err *why)
+requests_fail_all(struct requests *all, enum msg_type t, struct boxd *h, const struct err *why)
 {
 	struct requests taken;
 
 	take_all(all, t, &taken);
-	fail_taken(&taken, g, why);
+	fail_taken(&taken, h, why);
 }
 
 void
@@ -202,7 +203,7 @@ requests_drop_deaf(struct requests *all)
 }
 
 static void
-fail_forwarded(struct requests *all, bool held_too, struct gateway *g, const struct err *why)
+fail_forwarded(struct requests *all, bool held_too, struct boxd *h, const struct err *why)
 {
 	struct requests taken = TAILQ_HEAD_INITIALIZER(taken);
 	struct request *r = TAILQ_FIRST(all), *next;
@@ -212,19 +213,19 @@ fail_forwarded(struct requests *all, bool held_too, struct gateway *g, const str
 		if (is_forwarded(r) && (held_too || (r->held.bytes.len == 0 && r->attachment == NULL)))
 			move(all, r, &taken);
 	}
-	fail_taken(&taken, g, why);
+	fail_taken(&taken, h, why);
 }
 
 void
-requests_fail_forwarded(struct requests *all, struct gateway *g, const struct err *why)
+requests_fail_forwarded(struct requests *all, struct boxd *h, const struct err *why)
 {
-	fail_forwarded(all, true, g, why);
+	fail_forwarded(all, true, h, why);
 }
 
 void
-requests_fail_sent(struct requests *all, struct gateway *g, const struct err *why)
+requests_fail_sent(struct requests *all, struct boxd *h, const struct err *why)
 {
-	fail_forwarded(all, false, g, why);
+	fail_forwarded(all, false, h, why);
 }
 
 struct request *

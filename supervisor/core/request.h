@@ -8,7 +8,7 @@
 #include <sys/queue.h>
 
 #include "children/artifact.h"
-#include "children/gateway.h"
+#include "boxd.h"
 #include "wire/msg.h"
 
 /* Of a process_attach: what the next worker needs to go on with it. */
@@ -65,19 +65,19 @@ size_t requests_sent(const struct requests *, enum msg_type);
 /* Those that a worker has or shall get, commands not counted. */
 size_t requests_forwarded(const struct requests *);
 
-void request_reply(struct requests *, struct request *, struct gateway *, enum msg_type, const void *body);
-void request_fail(struct requests *, struct request *, struct gateway *, const struct err *);
+void request_reply(struct requests *, struct request *, struct boxd *, enum msg_type, const void *body);
+void request_fail(struct requests *, struct request *, struct boxd *, const struct err *);
 
 /* Every request of that type. */
-void requests_reply_all(struct requests *, enum msg_type, struct gateway *, enum msg_type result, const void *body);
-void requests_fail_all(struct requests *, enum msg_type, struct gateway *, const struct err *);
+void requests_reply_all(struct requests *, enum msg_type, struct boxd *, enum msg_type result, const void *body);
+void requests_fail_all(struct requests *, enum msg_type, struct boxd *, const struct err *);
 
 /* Attachments whose client is gone; nobody is told. */
 void requests_drop_deaf(struct requests *);
 
 /* All that was forwarded, or of that only what a worker had in its hands and the next cannot go on with. */
-void requests_fail_forwarded(struct requests *, struct gateway *, const struct err *);
-void requests_fail_sent(struct requests *, struct gateway *, const struct err *);
+void requests_fail_forwarded(struct requests *, struct boxd *, const struct err *);
+void requests_fail_sent(struct requests *, struct boxd *, const struct err *);
 
 void request_drop(struct requests *, struct request *);
 

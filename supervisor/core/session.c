@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "children/gateway.h"
 #include "children/mounter.h"
 #include "core/ask.h"
 #include "core/machine.h"
+#include "core/reply.h"
 
 /* ---- looking at it -------------------------------------------------------------- */
 
@@ -110,7 +110,7 @@ on_create(struct session *s, const struct msg *m, struct err *e)
 		return 0;
 	}
 	info.reused = true;
-	gateway_reply(s->boxd->gateway, MSG_SESSION_INFO, m->conn, m->id, &info);
+	reply_send(s->boxd, MSG_SESSION_INFO, m->conn, m->id, &info);
 	session_touch(s);
 	return 0;
 }
@@ -276,7 +276,7 @@ cancel_held(struct session *s, struct request *r)
 
 	err_set(&why, E_STATE, "cancelled before it was started");
 	s->boxd->running--;
-	request_fail(&s->pending, r, s->boxd->gateway, &why);
+	request_fail(&s->pending, r, s->boxd, &why);
 }
 
 /* The process goes on. */
@@ -288,7 +288,7 @@ cancel_attachment(struct session *s, struct request *r)
 	if (s->child != NULL && r->held.bytes.len == 0)
 		link_send(child_link(s->child), MSG_DETACH, 0, 0, &(struct msg_detach){ .call = r->exec }, &ignored);
 	err_set(&why, E_STATE, "detached from process %s", r->attachment->process);
-	request_fail(&s->pending, r, s->boxd->gateway, &why);
+	request_fail(&s->pending, r, s->boxd, &why);
 }
 
 static int
@@ -300,7 +300,7 @@ on_cancel(struct session *s, const struct msg *m, struct err *e)
 
 	if (r->attachment != NULL) {
 		cancel_attachment(s, r);
-		gateway_reply(s->boxd->gateway, MSG_DONE, m->conn, m->id, &done);
+		reply_send(s->boxd, MSG_DONE, m->conn, m->id, &done);
 		return 0;
 	}
 	if (r->type != MSG_EXEC)
@@ -311,7 +311,7 @@ on_cancel(struct session *s, const struct msg *m, struct err *e)
 		return err_set(e, E_BUSY, "the session's worker is being restarted");
 	else if (link_send(child_link(s->child), MSG_CANCEL, boxd_next_id(s->boxd), 0, &c, e) == -1)
 		return -1;
-	gateway_reply(s->boxd->gateway, MSG_DONE, m->conn, m->id, &done);
+	reply_send(s->boxd, MSG_DONE, m->conn, m->id, &done);
 	return 0;
 }
 

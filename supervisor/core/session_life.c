@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "children/gateway.h"
 #include "core/registry.h"
+#include "core/reply.h"
 #include "core/router.h"
 #include "core/session_impl.h"
 
@@ -141,7 +142,7 @@ finish(struct session *s, uint64_t killed)
 	    killed, s->why);
 	TAILQ_CONCAT(&left, &s->pending, next);
 	registry_remove(h->registry, s); /* frees s */
-	requests_reply_all(&left, MSG_DELETE, h->gateway, MSG_DELETED, &deleted);
+	requests_reply_all(&left, MSG_DELETE, h, MSG_DELETED, &deleted);
 	while ((r = TAILQ_FIRST(&left)) != NULL) {
 		if (r->conn != 0) /* a reply that waited for this */
 			gateway_send(h->gateway, &r->held);
@@ -154,10 +155,10 @@ static void
 fail_work(struct session *s, const struct err *why)
 {
 	s->boxd->running -= requests_count(&s->pending, MSG_EXEC);
-	requests_fail_all(&s->pending, MSG_EXEC, s->boxd->gateway, why);
-	requests_fail_all(&s->pending, MSG_CREATE, s->boxd->gateway, why);
+	requests_fail_all(&s->pending, MSG_EXEC, s->boxd, why);
+	requests_fail_all(&s->pending, MSG_CREATE, s->boxd, why);
 	s->boxd->starting -= requests_count(&s->pending, MSG_PROCESS_START);
-	requests_fail_forwarded(&s->pending, s->boxd->gateway, why);
+	requests_fail_forwarded(&s->pending, s->boxd, why);
 }
 
 /* Whoever waits for it to work is told why; then it is closed. */
@@ -262,7 +263,7 @@ send_held(struct session *s)
 			link_send_packet(child_link(s->child), &r->held, &e);
 		} else if (session_ask_mounts(s, r, &e) == -1) {
 			s->boxd->running--;
-			request_fail(&s->pending, r, s->boxd->gateway, &e);
+			request_fail(&s->pending, r, s->boxd, &e);
 		}
 	}
 }
@@ -320,7 +321,7 @@ become_ready(struct session *s, const char *how)
 		    s->spec.image);
 	s->state = STATE_READY;
 	struct msg_session_info info = session_info(s);
-	requests_reply_all(&s->pending, MSG_CREATE, s->boxd->gateway, MSG_SESSION_INFO, &info);
+	requests_reply_all(&s->pending, MSG_CREATE, s->boxd, MSG_SESSION_INFO, &info);
 	cancel_abandoned(s);
 	send_held(s);
 	session_touch(s);
@@ -410,7 +411,7 @@ drop_after_timeout(struct session *s, struct request *r, const struct msg_exec_r
 	struct err e = { 0 };
 
 	if (msg_encode_reply(&r->held, MSG_EXEC_RESULT, r->id, r->conn, result, &e) == -1) {
-		request_fail(&s->pending, r, s->boxd->gateway, &e);
+		request_fail(&s->pending, r, s->boxd, &e);
 	} else {
 		r->type = MSG_NONE; /* neither running nor to be failed */
 	}
@@ -442,7 +443,7 @@ on_exec_reply(struct session *s, struct request *r, struct msg *m)
 	s->boxd->execs++;
 	s->execs++;
 	if (m->failed || msg_expect(m, MSG_EXEC_RESULT, &e) == -1) {
-		request_fail(&s->pending, r, s->boxd->gateway, m->failed ? &m->error : &e);
+		request_fail(&s->pending, r, s->boxd, m->failed ? &m->error : &e);
 		session_touch(s);
 		return;
 	}
@@ -455,7 +456,7 @@ on_exec_reply(struct session *s, struct request *r, struct msg *m)
 		return;
 	}
 	if (!session_hint(s, r, result))
-		request_reply(&s->pending, r, s->boxd->gateway, MSG_EXEC_RESULT, result);
+		request_reply(&s->pending, r, s->boxd, MSG_EXEC_RESULT, result);
 	session_touch(s);
 }
 
@@ -479,9 +480,9 @@ on_forward_reply(struct session *s, struct request *r, struct msg *m)
 	if ((r->type == MSG_PAUSE || r->type == MSG_UNPAUSE) && session_remember_pause(s, s->paused, &e) == -1)
 		log_warn("session=%lu %s", s->id, e.text);
 	if (m->failed || msg_expect(m, result, &e) == -1)
-		request_fail(&s->pending, r, s->boxd->gateway, m->failed ? &m->error : &e);
+		request_fail(&s->pending, r, s->boxd, m->failed ? &m->error : &e);
 	else
-		request_reply(&s->pending, r, s->boxd->gateway, result, m->body);
+		request_reply(&s->pending, r, s->boxd, result, m->body);
 	if (use)
 		session_touch(s);
 }
@@ -586,7 +587,7 @@ on_worker_gone(void *arg, int status)
 	}
 	err_set(&e, E_CRASH, "the session's worker died under the request; it may have been done or not");
 	s->boxd->starting -= requests_sent(&s->pending, MSG_PROCESS_START);
-	requests_fail_sent(&s->pending, s->boxd->gateway, &e);
+	requests_fail_sent(&s->pending, s->boxd, &e);
 	if (s->state == STATE_READY) {
 		s->state = STATE_RESTARTING;
 		ev_timer_stop(s->boxd->loop, &s->idle);

@@ -47,7 +47,7 @@ static void
 unstarted(struct session *s, struct request *r, const struct err *why)
 {
 	s->boxd->running--;
-	request_fail(&s->pending, r, s->boxd->gateway, why);
+	request_fail(&s->pending, r, s->boxd, why);
 	session_touch(s);
 }
 

@@ -135,7 +135,7 @@ on_looked(void *arg, const struct msg *reply)
 		w->result.hint = hint;
 	}
 	TAILQ_INSERT_TAIL(&alone, w->request, next);
-	request_reply(&alone, w->request, w->boxd->gateway, MSG_EXEC_RESULT, &w->result);
+	request_reply(&alone, w->request, w->boxd, MSG_EXEC_RESULT, &w->result);
 	owned_msg_clear(&w->kept);
 	free(w);
 }

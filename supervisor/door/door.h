@@ -33,7 +33,7 @@ void         door_close(struct door **);
 /* boxd is about to execute itself anew: leave the listener, the token and the instance to the next. */
 void door_hand_over(struct door *);
 
-/* HTTP_AUTH of a stranger's connection: answered now or later, by gateway_reply and gateway_fail. */
+/* HTTP_AUTH of a stranger's connection: answered now or later, by reply_send and reply_fail. */
 int door_auth(struct boxd *, const struct msg *, struct err *);
 
 /* HTTP_HEALTH and HTTP_READY, which anybody may ask for. */

@@ -12,6 +12,7 @@
 #include "children/gateway.h"
 #include "core/ask.h"
 #include "core/registry.h"
+#include "core/reply.h"
 #include "door/door_impl.h"
 #include "door/identity.h"
 #include "langbot/admission.h"
@@ -70,7 +71,7 @@ finish(struct attempt *a)
 static void
 fail(struct attempt *a, const struct err *why)
 {
-	gateway_fail(a->door->boxd->gateway, a->conn, a->id, why);
+	reply_fail(a->door->boxd, a->conn, a->id, why);
 	finish(a);
 }
 
@@ -188,7 +189,7 @@ welcome(struct attempt *a, const char *what)
 	struct msg_done done;
 
 	log_info("conn=%lu %s instance=%s", a->conn, what, log_escape(a->instance, strlen(a->instance)));
-	gateway_reply(a->door->boxd->gateway, MSG_DONE, a->conn, a->id, &done);
+	reply_send(a->door->boxd, MSG_DONE, a->conn, a->id, &done);
 	finish(a);
 }
 
@@ -453,7 +454,7 @@ door_health(struct boxd *h, const struct msg *m, struct err *e)
 
 	(void)e;
 	registry_each(h->registry, count_state, &r);
-	gateway_reply(h->gateway, MSG_BOX_HEALTH_RESULT, m->conn, m->id, &r);
+	reply_send(h, MSG_BOX_HEALTH_RESULT, m->conn, m->id, &r);
 	return 0;
 }
 
@@ -465,7 +466,7 @@ on_ready(void *arg, const struct msg *reply)
 	if (!a->over && reply->failed)
 		fail(a, &reply->error);
 	else if (!a->over) {
-		gateway_reply(a->door->boxd->gateway, MSG_READINESS, a->conn, a->id, reply->body);
+		reply_send(a->door->boxd, MSG_READINESS, a->conn, a->id, reply->body);
 		finish(a);
 	}
 	release(a);

@@ -9,10 +9,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "children/gateway.h"
 #include "children/pool.h"
 #include "core/dirs.h"
 #include "core/journal.h"
+#include "core/reply.h"
 #include "door/door.h"
 #include "langbot/admission_book.h"
 #include "langbot/admission_spec.h"
@@ -337,14 +337,14 @@ static void
 on_dropped(void *arg)
 {
 	struct waiting *w = arg;
-	struct gateway *g = w->admission->boxd->gateway;
+	struct boxd    *h = w->admission->boxd;
 
 	if (w->failed.code != E_NONE)
-		gateway_fail(g, w->conn, w->id, &w->failed);
+		reply_fail(h, w->conn, w->id, &w->failed);
 	else if (w->revoked)
-		gateway_reply(g, MSG_DONE, w->conn, w->id, &(struct msg_done){});
+		reply_send(h, MSG_DONE, w->conn, w->id, &(struct msg_done){});
 	else
-		gateway_reply(g, MSG_BOX_GRANT, w->conn, w->id, &w->grant);
+		reply_send(h, MSG_BOX_GRANT, w->conn, w->id, &w->grant);
 	waiting_free(w);
 }
 

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "children/gateway.h"
 #include "children/store.h"
 #include "core/registry.h"
+#include "core/reply.h"
 #include "langbot/langbot_impl.h"
 
 static void
@@ -89,7 +89,7 @@ action_free(struct action *a)
 void
 action_reply(struct action *a, enum msg_type t, const void *body)
 {
-	gateway_reply(a->langbot->boxd->gateway, t, a->conn, a->id, body);
+	reply_send(a->langbot->boxd, t, a->conn, a->id, body);
 	action_free(a);
 }
 
@@ -124,7 +124,7 @@ action_fail(struct action *a, const struct err *why)
 	use_logical(a, &e);
 	if (e.code == E_ARTIFACT)
 		err_prefix(&e, "Immutable artifact preparation failed");
-	gateway_fail(a->langbot->boxd->gateway, a->conn, a->id, &e);
+	reply_fail(a->langbot->boxd, a->conn, a->id, &e);
 	action_free(a);
 }
 

@@ -1,0 +1,14 @@
+/*
+ * The answer to a request, wherever it came from: a client's goes to the gateway, one of boxd's own (CONN_OWN) to the
+ * function that waits for it.  Whoever asked and is gone by now is no error.
+ */
+#ifndef SUPERVISOR_REPLY_H
+#define SUPERVISOR_REPLY_H
+
+#include "boxd.h"
+#include "wire/msg.h"
+
+void reply_send(struct boxd *, enum msg_type, uint64_t conn, uint64_t id, const void *body);
+void reply_fail(struct boxd *, uint64_t conn, uint64_t id, const struct err *);
+
+#endif
