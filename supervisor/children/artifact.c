@@ -94,9 +94,7 @@ static void
 job_free(struct job *j)
 {
 	ev_timer_stop(j->artifacts->boxd->loop, &j->late);
-	if (j->child != NULL)
-		child_kill(j->child);
-	child_close(&j->child);
+	child_end(&j->child);
 	want_clear(&j->want);
 	free(j);
 }
@@ -496,15 +494,6 @@ job_send(struct job *j, int staging, struct err *e)
 	return link_send(child_link(j->child), MSG_ARTIFACT_START, 0, 0, &start, e);
 }
 
-static struct child *
-spawn(const struct artifacts *a, const struct child_ops *ops, void *arg, struct err *e)
-{
-	char program[PATH_MAX + 16];
-
-	snprintf(program, sizeof(program), "%s/box-artifact", a->boxd->dirs->libexec);
-	return child_spawn(a->boxd->loop, program, FROM_ARTIFACT, ops, arg, e);
-}
-
 static int
 job_start(struct job *j, struct err *e)
 {
@@ -514,7 +503,8 @@ job_start(struct job *j, struct err *e)
 		return err_set(e, E_SYS, "no memory for an artifact");
 	j->number = boxd_next_id(j->artifacts->boxd);
 	AUTO_FD int staging = cache_stage(j->artifacts, j->number, e);
-	if (staging == -1 || (j->child = spawn(j->artifacts, &ops, j, e)) == NULL)
+	if (staging == -1 ||
+	    (j->child = child_start(j->artifacts->boxd, "box-artifact", FROM_ARTIFACT, &ops, j, e)) == NULL)
 		return -1;
 	j->stage = ASKED;
 	ev_timer_start(j->artifacts->boxd->loop, &j->late);
@@ -595,7 +585,7 @@ artifacts_sweep(struct artifacts *a)
 	a->sweep_again = a->sweeper != NULL;
 	if (a->sweep_again)
 		return;
-	a->sweeper = spawn(a, &ops, a, &e);
+	a->sweeper = child_start(a->boxd, "box-artifact", FROM_ARTIFACT, &ops, a, &e);
 	if (a->sweeper == NULL || link_send(child_link(a->sweeper), MSG_ARTIFACT_SWEEP, 0, 0, &m, &e) == -1)
 		log_warn("artifacts: sweep: %s", e.text); /* the next one removes it */
 }
@@ -644,9 +634,7 @@ artifacts_close(struct artifacts **ap)
 	ev_timer_stop(a->boxd->loop, &a->soon);
 	jobs_clear(&a->waiting);
 	jobs_clear(&a->running);
-	if (a->sweeper != NULL)
-		child_kill(a->sweeper);
-	child_close(&a->sweeper);
+	child_end(&a->sweeper);
 	cache_close(a);
 	free(a);
 }

@@ -16,6 +16,7 @@
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "core/dirs.h"
 #include "host/startup.h"
 
 struct child {
@@ -128,9 +129,9 @@ spawn(pid_t *pid, const char *program, int theirs)
 }
 
 struct child *
-child_spawn(
-    struct ev_loop *loop, const char *program, unsigned from, const struct child_ops *ops, void *arg, struct err *e)
+child_start(struct boxd *h, const char *name, unsigned from, const struct child_ops *ops, void *arg, struct err *e)
 {
+	char          program[PATH_MAX + 32];
 	int           ends[2];
 	struct child *c = calloc(1, sizeof(*c));
 
@@ -139,7 +140,8 @@ child_spawn(
 		return NULL;
 	}
 	AUTO_FD int ours = ends[0], theirs = ends[1];
-	*c = (struct child){ .loop = loop, .ops = ops, .arg = arg };
+	snprintf(program, sizeof(program), "%s/%s", h->dirs->libexec, name);
+	*c = (struct child){ .loop = h->loop, .ops = ops, .arg = arg };
 	int failed = spawn(&c->pid, program, theirs);
 	if (failed != 0) {
 		errno = failed;
@@ -147,7 +149,7 @@ child_spawn(
 		free(c);
 		return NULL;
 	}
-	c->link = link_open(loop, ours, from, &ops_of_link, c, e);
+	c->link = link_open(h->loop, ours, from, &ops_of_link, c, e);
 	if (c->link == NULL) {
 		kill(c->pid, SIGKILL);
 		free(c);
@@ -157,7 +159,7 @@ child_spawn(
 	link_name_peer(c->link, c->pid);
 	ev_child_init(&c->death, on_death, c->pid, 0);
 	c->death.data = c;
-	ev_child_start(loop, &c->death);
+	ev_child_start(h->loop, &c->death);
 	return c;
 }
 
@@ -191,6 +193,14 @@ child_close(struct child **cp)
 	ev_child_stop(c->loop, &c->death);
 	link_close(&c->link);
 	free(c);
+}
+
+void
+child_end(struct child **cp)
+{
+	if (*cp != NULL)
+		child_kill(*cp);
+	child_close(cp);
 }
 
 const char *

@@ -7,6 +7,7 @@
 #include <ev.h>
 #include <sys/types.h>
 
+#include "boxd.h"
 #include "wire/link.h"
 
 struct child;
@@ -18,9 +19,9 @@ struct child_ops {
 	void (*on_gone)(void *arg, int status);
 };
 
-/* from: who it is (FROM_WORKER, FROM_GATEWAY).  NULL and the reason. */
-struct child *child_spawn(
-    struct ev_loop *, const char *program, unsigned from, const struct child_ops *, void *arg, struct err *);
+/* program: "box-session"; from: who it is (FROM_WORKER, FROM_GATEWAY).  NULL and the reason. */
+struct child *child_start(
+    struct boxd *, const char *program, unsigned from, const struct child_ops *, void *arg, struct err *);
 
 struct link *child_link(struct child *);
 pid_t        child_pid(const struct child *);
@@ -29,6 +30,9 @@ void child_kill(struct child *);
 
 /* Forget it.  A worker ends by itself when its channel does. */
 void child_close(struct child **);
+
+/* Kill it, too.  NULL is no child. */
+void child_end(struct child **);
 
 /* "signal=9" or "exit=1", for the log. */
 const char *child_status(int status);

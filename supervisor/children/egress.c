@@ -53,7 +53,6 @@ struct question {
 
 struct egress {
 	struct boxd      *boxd;
-	char              program[PATH_MAX + 16];
 	struct child     *child; /* owned; NULL: there is none */
 	bool              serving;
 	struct restart    restart;
@@ -413,16 +412,14 @@ start(struct egress *g)
 	if (g->child != NULL || ev_is_active(&g->again) || g->boxd->stopping)
 		return;
 	fill_start(g, &s, own);
-	g->child = child_spawn(g->boxd->loop, g->program, FROM_EGRESS, &ops, g, &e);
+	g->child = child_start(g->boxd, "box-egress", FROM_EGRESS, &ops, g, &e);
 	if (g->child != NULL && link_send(child_link(g->child), MSG_EGRESS_START, 0, 0, &s, &e) == 0) {
 		ev_timer_set(&g->late, LIM_EGRESS_START_SEC, 0.);
 		ev_timer_start(g->boxd->loop, &g->late);
 		return;
 	}
 	log_error("egress: %s", e.text);
-	if (g->child != NULL)
-		child_kill(g->child);
-	child_close(&g->child);
+	child_end(&g->child);
 	start_later(g);
 }
 
@@ -461,7 +458,6 @@ egress_open(struct boxd *h, struct err *e)
 	g->boxd = h;
 	LIST_INIT(&g->guests);
 	LIST_INIT(&g->questions);
-	snprintf(g->program, sizeof(g->program), "%s/box-egress", h->dirs->libexec);
 	ev_timer_init(&g->again, on_again, 0., 0.);
 	ev_timer_init(&g->late, on_late, 0., 0.);
 	g->again.data = g->late.data = g;
@@ -490,9 +486,7 @@ egress_close(struct egress **gp)
 		LIST_REMOVE(t, next);
 		guest_free(t);
 	}
-	if (g->child != NULL)
-		child_kill(g->child);
-	child_close(&g->child);
+	child_end(&g->child);
 	resolvers_close(&g->resolvers);
 	reopen_close(&g->reopen);
 	netrules_free(&g->rules);

@@ -25,7 +25,6 @@ enum { CONNS_PER_GATEWAY_BITS = 40 };
 
 struct gateway {
 	struct boxd       *boxd;
-	char               program[PATH_MAX + 16];
 	struct child      *child;    /* owned; NULL between death and restart */
 	int                listener; /* owned; outlives every gateway */
 	struct identities *clients;  /* owned */
@@ -164,7 +163,7 @@ start(struct gateway *g, struct err *e)
 	s.max_rpc_file_bytes = langbot_limits(g->boxd->langbot)->max_rpc_file_bytes;
 	s.next_conn = (++g->starts << CONNS_PER_GATEWAY_BITS) + 1;
 	/* what a gateway forwards is a client's or its own */
-	g->child = child_spawn(g->boxd->loop, g->program, FROM_GATEWAY | FROM_CLIENT, &ops, g, e);
+	g->child = child_start(g->boxd, "box-gateway", FROM_GATEWAY | FROM_CLIENT, &ops, g, e);
 	if (g->child == NULL || link_send(child_link(g->child), MSG_GATEWAY_START, 0, 0, &s, e) == -1) {
 		child_close(&g->child);
 		start_later(g);
@@ -185,7 +184,6 @@ gateway_open(struct boxd *h, int listener, struct err *e)
 	g->boxd = h;
 	g->listener = listener;
 	tally_init(&g->refusals, h->loop, "clients were turned away by boxd");
-	snprintf(g->program, sizeof(g->program), "%s/box-gateway", h->dirs->libexec);
 	ev_timer_init(&g->again, on_again, 0., 0.);
 	g->again.data = g;
 	if (start(g, e) == -1) {

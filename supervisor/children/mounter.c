@@ -293,12 +293,9 @@ static const struct child_ops ops = { on_msg, on_gone };
 static int
 start(struct mounter *m, struct err *e)
 {
-	char program[PATH_MAX + 16];
-
 	if (m->child != NULL)
 		return 0;
-	snprintf(program, sizeof(program), "%s/box-session", m->boxd->dirs->libexec);
-	m->child = child_spawn(m->boxd->loop, program, FROM_WORKER, &ops, m, e);
+	m->child = child_start(m->boxd, "box-session", FROM_WORKER, &ops, m, e);
 	return m->child == NULL ? -1 : 0;
 }
 
@@ -409,9 +406,7 @@ mounter_close(struct mounter **mp)
 		TAILQ_REMOVE(&m->asks, a, next);
 		free(a);
 	}
-	if (m->child != NULL)
-		child_kill(m->child);
-	child_close(&m->child);
+	child_end(&m->child);
 	mountsets_close(&m->kept);
 	free(m);
 }

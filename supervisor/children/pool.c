@@ -1,20 +1,18 @@
 #include "children/pool.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 #include <sys/wait.h>
 
 #include "base/log.h"
 #include "base/path.h"
 #include "children/child.h"
+#include "children/service.h"
 #include "config/mountrules.h"
 #include "core/dirs.h"
-#include "core/reply.h"
 #include "langbot/admission.h"
 #include "langbot/langbot.h"
 
@@ -23,143 +21,45 @@
 
 enum { INODE_BYTES = 2048 }; /* of a volume, at the least, for each file it can have */
 
-struct wanted {
-	TAILQ_ENTRY(wanted) next;
-	uint64_t      id;
-	enum msg_type result;
-	ask_fn       *fn;
-	void         *arg;
-	uint64_t      conn, call; /* of a client, when there is no fn */
-};
-
 struct pool {
-	struct boxd  *boxd;
-	struct child *child;         /* owned; NULL until it is needed, and after its death */
-	TAILQ_HEAD(, wanted) wanted; /* owned; answered in this order */
-	ev_timer stuck;              /* runs while somebody waits */
-	char     dir[LIM_PATH + 1];
+	struct boxd    *boxd;
+	struct service *service; /* owned */
+	char            dir[LIM_PATH + 1];
 };
 
-/* ---- answers ---- */
-
-static void
-forget(struct pool *p, struct wanted *w)
-{
-	TAILQ_REMOVE(&p->wanted, w, next);
-	free(w);
-	if (TAILQ_EMPTY(&p->wanted))
-		ev_timer_stop(p->boxd->loop, &p->stuck);
-	else
-		ev_timer_again(p->boxd->loop, &p->stuck);
-}
-
-/* Out of the list first: fn may ask again. */
-static void
-answer(struct pool *p, struct wanted *w, const struct msg *reply)
-{
-	struct wanted mine = *w;
-
-	forget(p, w);
-	if (mine.fn != NULL)
-		mine.fn(mine.arg, reply);
-	else if (reply->failed)
-		reply_fail(p->boxd, mine.conn, mine.call, &reply->error);
-	else
-		reply_send(p->boxd, mine.result, mine.conn, mine.call, reply->body);
-}
-
-static void
-on_msg(void *arg, struct msg *m)
-{
-	struct pool   *p = arg;
-	struct wanted *w;
-	struct err     e;
-
-	TAILQ_FOREACH (w, &p->wanted, next)
-		if (w->id == m->id)
-			break;
-	if (m->envelope != ENV_REPLY || w == NULL)
-		return;
-	if (!m->failed && msg_expect(m, w->result, &e) == -1) {
-		m->failed = true;
-		m->error = e;
-	}
-	answer(p, w, m);
-}
-
-static void
-on_gone(void *arg, int status)
-{
-	struct pool *p = arg;
-	struct msg   reply = { .envelope = ENV_REPLY, .failed = true };
-	size_t       waiting = 0;
-
-	for (struct wanted *w = TAILQ_FIRST(&p->wanted); w != NULL; w = TAILQ_NEXT(w, next))
-		waiting++;
-	log_error("box-pool gone %s", child_status(status));
-	child_close(&p->child);
-	err_set(&reply.error, E_CRASH, "box-pool ended (%s) before it answered", child_status(status));
-	while (waiting-- > 0) /* not those that ask now */
-		answer(p, TAILQ_FIRST(&p->wanted), &reply);
-}
-
-static void
-on_stuck(struct ev_loop *loop, ev_timer *t, int revents)
-{
-	struct pool *p = t->data;
-
-	(void)loop;
-	(void)revents;
-	log_error("box-pool does not answer within %.0f s; it is killed", LIM_POOL_SEC);
-	if (p->child != NULL)
-		child_kill(p->child);
-}
-
-/* ---- asking ---- */
+/* ---- box-pool ---- */
 
 static int
-ensure_child(struct pool *p, struct err *e)
+on_start(void *arg, struct link *l, bool candidate, struct err *e)
 {
-	static const struct child_ops ops = { on_msg, on_gone };
-	char                          program[PATH_MAX + 16];
+	const struct pool *p = arg;
 
-	if (p->child != NULL)
-		return 0;
-	snprintf(program, sizeof(program), "%s/box-pool", p->boxd->dirs->libexec);
-	p->child = child_spawn(p->boxd->loop, program, FROM_POOL, &ops, p, e);
-	if (p->child == NULL)
-		return -1;
-	return link_send(child_link(p->child), MSG_POOL_START, 0, 0, &(struct msg_pool_start){ p->dir }, e);
+	(void)candidate;
+	return link_send(l, MSG_POOL_START, 0, 0, &(struct msg_pool_start){ p->dir }, e);
 }
 
-static uint64_t
-send_on(struct pool *p, enum msg_type t, const void *body, const struct wanted *like, struct err *e)
+static void
+on_gone(void *arg, pid_t pid, const char *how, struct err *why)
 {
-	struct wanted *w = malloc(sizeof(*w));
-
-	if (w == NULL || ensure_child(p, e) == -1) {
-		if (w == NULL)
-			err_set(e, E_SYS, "no memory for a request");
-		free(w);
-		return 0;
-	}
-	*w = *like;
-	w->id = boxd_next_id(p->boxd);
-	w->result = msg_def(t)->result;
-	if (link_send(child_link(p->child), t, w->id, 0, body, e) == -1) {
-		free(w);
-		return 0;
-	}
-	if (TAILQ_EMPTY(&p->wanted))
-		ev_timer_again(p->boxd->loop, &p->stuck);
-	TAILQ_INSERT_TAIL(&p->wanted, w, next);
-	return w->id;
+	(void)arg;
+	(void)pid;
+	log_error("box-pool gone %s", how);
+	err_set(why, E_CRASH, "box-pool ended (%s) before it answered", how);
 }
+
+static const struct service_plan plan = {
+	.program = "box-pool",
+	.from = FROM_POOL,
+	.answer_sec = LIM_POOL_SEC,
+	.finishes = true,
+	.start = on_start,
+	.on_gone = on_gone,
+};
 
 uint64_t
 pool_ask(struct pool *p, enum msg_type t, const void *body, ask_fn *fn, void *arg, struct err *e)
 {
-	return send_on(p, t, body, &(struct wanted){ .fn = fn, .arg = arg }, e);
+	return service_ask_own(p->service, t, body, fn, arg, e);
 }
 
 /* ---- clients ---- */
@@ -195,7 +95,7 @@ pool_deliver(struct boxd *h, const struct msg *m, struct err *e)
 {
 	if (m->type == MSG_POOL_CREATE && check_path(h, ((const struct msg_pool_create *)m->body)->path, e) == -1)
 		return -1;
-	return send_on(h->pool, m->type, m->body, &(struct wanted){ .conn = m->conn, .call = m->id }, e) == 0 ? -1 : 0;
+	return service_ask(h->pool->service, &(struct asker){ .conn = m->conn, .id = m->id }, m->type, m->body, e);
 }
 
 /* ---- workspaces ---- */
@@ -283,14 +183,11 @@ pool_open(struct boxd *h, struct err *e)
 		return NULL;
 	}
 	p->boxd = h;
-	TAILQ_INIT(&p->wanted);
-	ev_timer_init(&p->stuck, on_stuck, 0., LIM_POOL_SEC);
-	p->stuck.data = p;
 	if (*h->config->pool_dir != '\0')
 		snprintf(p->dir, sizeof(p->dir), "%s", h->config->pool_dir);
 	else
 		snprintf(p->dir, sizeof(p->dir), "%.4000s/" DEFAULT_DIR, h->dirs->state);
-	if (access(p->dir, F_OK) == 0 && mount_all(p, e) == -1)
+	if ((access(p->dir, F_OK) == 0 && mount_all(p, e) == -1) || (p->service = service_open(h, &plan, p, e)) == NULL)
 		pool_close(&p);
 	return p;
 }
@@ -303,13 +200,6 @@ pool_close(struct pool **pp)
 	*pp = NULL;
 	if (p == NULL)
 		return;
-	ev_timer_stop(p->boxd->loop, &p->stuck);
-	child_close(&p->child);
-	while (!TAILQ_EMPTY(&p->wanted)) {
-		struct wanted *w = TAILQ_FIRST(&p->wanted);
-
-		TAILQ_REMOVE(&p->wanted, w, next);
-		free(w);
-	}
+	service_close(&p->service);
 	free(p);
 }

@@ -46,10 +46,8 @@ static int
 start(struct reopen *r, struct session *s, struct err *e)
 {
 	struct msg_worker_start start;
-	char                    program[PATH_MAX + 16];
 
-	snprintf(program, sizeof(program), "%s/box-session", r->boxd->dirs->libexec);
-	r->child = child_spawn(r->boxd->loop, program, FROM_WORKER, &ops, r, e);
+	r->child = child_start(r->boxd, "box-session", FROM_WORKER, &ops, r, e);
 	if (r->child == NULL)
 		return -1;
 	session_fill_start(s, &s->spec, WORK_REOPEN, &start);
@@ -121,10 +119,8 @@ reopen_open(struct boxd *h, struct err *e)
 void
 reopen_close(struct reopen **rp)
 {
-	if (*rp != NULL && (*rp)->child != NULL)
-		child_kill((*rp)->child);
 	if (*rp != NULL)
-		child_close(&(*rp)->child);
+		child_end(&(*rp)->child);
 	free(*rp);
 	*rp = NULL;
 }

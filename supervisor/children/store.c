@@ -57,7 +57,6 @@ struct process {
 
 struct store {
 	struct boxd *boxd;
-	char         program[PATH_MAX + 16];
 	char         base[PATH_MAX + 16];
 	LIST_HEAD(, process) processes; /* owned */
 	struct requests waiting;        /* owned; for the next that serves */
@@ -363,7 +362,7 @@ start(struct store *s, const struct msg_box_local *local, struct err *e)
 	m.base = s->base;
 	m.local = *local;
 	m.uid = geteuid();
-	p->child = child_spawn(s->boxd->loop, s->program, FROM_STORE, &ops, p, e);
+	p->child = child_start(s->boxd, "box-store", FROM_STORE, &ops, p, e);
 	if (p->child == NULL || link_send(child_link(p->child), MSG_STORE_START, 0, 0, &m, e) == -1) {
 		if (p->child != NULL)
 			child_kill(p->child);
@@ -550,7 +549,6 @@ store_open(struct boxd *h, struct err *e)
 	LIST_INIT(&s->processes);
 	TAILQ_INIT(&s->waiting);
 	msg_defaults(MSG_BOX_LOCAL, &s->local);
-	snprintf(s->program, sizeof(s->program), "%s/box-store", h->dirs->libexec);
 	if (h->config->langbot_dir[0] != '\0')
 		snprintf(s->base, sizeof(s->base), "%s", h->config->langbot_dir);
 	else

@@ -118,10 +118,8 @@ session_start_worker(struct session *s, enum work work, struct err *e)
 	struct msg_resume       list[LIM_EXECS];
 	struct msg_follower     followers[LIM_EXECS];
 	const char             *counted[2 * LIM_MOUNTS];
-	char                    program[PATH_MAX + 16];
 
-	snprintf(program, sizeof(program), "%s/box-session", s->boxd->dirs->libexec);
-	s->child = child_spawn(s->boxd->loop, program, FROM_WORKER, &session_worker_ops, s, e);
+	s->child = child_start(s->boxd, "box-session", FROM_WORKER, &session_worker_ops, s, e);
 	if (s->child == NULL)
 		return -1;
 	session_fill_start(s, &s->spec, work, &start);

@@ -1,0 +1,522 @@
+#include "children/service.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "children/child.h"
+#include "core/calls.h"
+#include "core/reply.h"
+
+enum role { STARTING, SERVING, LEAVING };
+
+struct process {
+	LIST_ENTRY(process) next;
+	struct service *service;
+	struct child   *child; /* owned */
+	enum role       role;
+	bool            candidate; /* STARTING: in the place of the one that serves */
+	size_t          due;       /* requests that it has in hand */
+	ev_timer        late;      /* runs while something is due */
+};
+
+struct request {
+	struct call     call;     /* the id is ours, for the process */
+	uint64_t        conn, id; /* of who asked */
+	void           *tag;
+	enum msg_type   type;
+	struct process *at;     /* NULL: it waits for one that serves */
+	struct packet   packet; /* owned; until it is sent */
+	uint64_t        asked_ms;
+};
+
+struct service {
+	struct boxd               *boxd;
+	const struct service_plan *plan;
+	void                      *owner;
+	LIST_HEAD(, process) processes; /* owned; at most one of them starts, and one serves */
+	struct calls   requests;        /* owned */
+	struct restart restart;
+	ev_timer       again;     /* runs between a death and the next start */
+	ev_timer       impatient; /* runs while requests are waited for no longer than wait_sec */
+};
+
+static const char *
+name_of(const struct service *s)
+{
+	return s->plan->program + strlen("box-");
+}
+
+static struct process *
+process_in(const struct service *s, enum role role)
+{
+	struct process *p;
+
+	LIST_FOREACH (p, &s->processes, next)
+		if (p->role == role)
+			return p;
+	return NULL;
+}
+
+/* ---- requests ---------------------------------------------------------------------------- */
+
+static void
+request_free(struct service *s, struct request *r)
+{
+	calls_remove(&s->requests, &r->call);
+	if (r->at != NULL)
+		r->at->due--;
+	packet_clear(&r->packet);
+	free(r);
+}
+
+static void
+answer(struct service *s, struct request *r, const struct msg *m)
+{
+	uint64_t conn = r->conn, id = r->id;
+	void    *tag = r->tag;
+
+	request_free(s, r);
+	if (s->plan->on_answer != NULL)
+		s->plan->on_answer(s->owner, tag, m);
+	if (m->failed)
+		reply_fail(s->boxd, conn, id, &m->error);
+	else
+		reply_send(s->boxd, m->type, conn, id, m->body);
+}
+
+static void
+fail(struct service *s, struct request *r, const struct err *why)
+{
+	answer(s, r, &(struct msg){ .envelope = ENV_REPLY, .failed = true, .error = *why });
+}
+
+/* What this process has, or (NULL) what waits; but not what is asked meanwhile. */
+static void
+fail_at(struct service *s, const struct process *p, const struct err *why)
+{
+	struct call *c = calls_first(&s->requests), *last = calls_last(&s->requests), *next;
+
+	for (; c != NULL; c = next) {
+		next = c == last ? NULL : TAILQ_NEXT(c, next);
+		if (((struct request *)c)->at == p)
+			fail(s, (struct request *)c, why);
+	}
+}
+
+void
+service_fail_all(struct service *s, const struct err *why)
+{
+	struct call *c = calls_first(&s->requests), *last = calls_last(&s->requests), *next;
+
+	for (; c != NULL; c = next) {
+		next = c == last ? NULL : TAILQ_NEXT(c, next);
+		fail(s, (struct request *)c, why);
+	}
+}
+
+/* From now on: any answer puts it off, and without a request there is no clock. */
+static void
+watch(struct process *p)
+{
+	const struct service_plan *plan = p->service->plan;
+	double                     sec = p->role == STARTING ? plan->start_sec : p->due > 0 ? plan->answer_sec : 0;
+
+	ev_timer_stop(p->service->boxd->loop, &p->late);
+	if (sec == 0)
+		return;
+	ev_timer_set(&p->late, sec, 0.);
+	ev_timer_start(p->service->boxd->loop, &p->late);
+}
+
+static int
+request_send(struct request *r, struct process *p, struct err *e)
+{
+	r->at = p;
+	p->due++;
+	if (!ev_is_active(&p->late))
+		watch(p);
+	return link_send_packet(child_link(p->child), &r->packet, e);
+}
+
+static void
+send_waiting(struct process *p)
+{
+	struct service *s = p->service;
+	struct call    *c, *next;
+
+	for (c = calls_first(&s->requests); c != NULL; c = next) {
+		struct request *r = (struct request *)c;
+		struct err      e = { 0 };
+
+		next = TAILQ_NEXT(c, next);
+		if (r->at == NULL && request_send(r, p, &e) == -1)
+			fail(s, r, &e);
+	}
+}
+
+/* So long may the one that was asked first still wait. */
+static double
+patience(const struct service *s)
+{
+	const struct request *r = (struct request *)calls_first(&s->requests);
+
+	return s->plan->wait_sec - (double)(span_ms() - r->asked_ms) / 1000;
+}
+
+static void
+wait_no_longer(struct service *s)
+{
+	if (s->plan->wait_sec == 0 || calls_first(&s->requests) == NULL || ev_is_active(&s->impatient))
+		return;
+	ev_timer_set(&s->impatient, patience(s), 0.);
+	ev_timer_start(s->boxd->loop, &s->impatient);
+}
+
+static void
+on_impatient(struct ev_loop *loop, ev_timer *t, int revents)
+{
+	struct service *s = t->data;
+	struct err      why;
+
+	(void)loop;
+	(void)revents;
+	err_set(&why, E_BUSY, "%s does not answer", s->plan->program);
+	while (calls_first(&s->requests) != NULL && patience(s) <= 0)
+		fail(s, (struct request *)calls_first(&s->requests), &why);
+	wait_no_longer(s);
+}
+
+/* ---- one process ------------------------------------------------------------------------- */
+
+/* Its requests are somebody else's matter. */
+static void
+process_end(struct process *p)
+{
+	ev_timer_stop(p->service->boxd->loop, &p->late);
+	if (!p->service->plan->finishes)
+		child_kill(p->child);
+	child_close(&p->child);
+	LIST_REMOVE(p, next);
+	free(p);
+}
+
+static void
+start_later(struct service *s)
+{
+	double delay;
+
+	if (s->plan->restart.first_sec == 0 || s->boxd->stopping || ev_is_active(&s->again))
+		return;
+	delay = restart_after_crash(&s->restart, &s->plan->restart, ev_now(s->boxd->loop));
+	ev_timer_set(&s->again, delay, 0.);
+	ev_timer_start(s->boxd->loop, &s->again);
+}
+
+/* One that started is gone, or goes. */
+static void
+start_failed(struct service *s, bool candidate, const struct err *why)
+{
+	if (!candidate) {
+		fail_at(s, NULL, why);
+		return;
+	}
+	s->plan->on_refused(s->owner, why);
+	/* the one that served may have died meanwhile */
+	if (process_in(s, SERVING) == NULL && calls_first(&s->requests) != NULL)
+		start_later(s);
+}
+
+static void
+become_serving(struct process *p)
+{
+	struct process *old = process_in(p->service, SERVING);
+
+	p->role = SERVING;
+	p->candidate = false;
+	if (old != NULL && old->due == 0)
+		process_end(old);
+	else if (old != NULL)
+		old->role = LEAVING;
+	watch(p);
+	send_waiting(p);
+}
+
+static void
+on_starting(struct process *p, const struct msg *m)
+{
+	struct service *s = p->service;
+	bool            candidate = p->candidate;
+	struct err      why;
+
+	if (s->plan->judge != NULL && s->plan->judge(s->owner, m, &why) == -1) {
+		process_end(p);
+		start_failed(s, candidate, &why);
+	} else if (m->type == s->plan->ready) {
+		become_serving(p);
+		if (s->plan->on_ready != NULL)
+			s->plan->on_ready(s->owner, candidate, m);
+	}
+}
+
+static void
+on_reply(struct process *p, struct msg *m)
+{
+	struct service *s = p->service;
+	struct request *r = (struct request *)calls_find(&s->requests, m->id);
+	struct err      e = { 0 };
+
+	if (r == NULL || r->at != p)
+		return;
+	if (!m->failed && msg_expect(m, msg_def(r->type)->result, &e) == -1) {
+		log_error("%s=%d %s: %s", name_of(s), child_pid(p->child), msg_name(r->type), e.text);
+		m->failed = true;
+		m->error = e;
+	}
+	answer(s, r, m);
+	watch(p);
+	if (p->role == LEAVING && p->due == 0)
+		process_end(p);
+}
+
+static void
+on_msg(void *arg, struct msg *m)
+{
+	struct process *p = arg;
+	struct service *s = p->service;
+
+	if (m->envelope == ENV_REPLY)
+		on_reply(p, m);
+	else if (p->role == STARTING)
+		on_starting(p, m);
+	else if (s->plan->on_msg != NULL)
+		s->plan->on_msg(s->owner, m);
+}
+
+/* It stays in memory until its requests are told from those that are asked now. */
+static void
+on_gone(void *arg, int status)
+{
+	struct process *p = arg;
+	struct service *s = p->service;
+	pid_t           pid = child_pid(p->child);
+	struct err      why = { 0 };
+
+	ev_timer_stop(s->boxd->loop, &p->late);
+	child_close(&p->child);
+	LIST_REMOVE(p, next);
+	if (p->role != LEAVING && !p->candidate)
+		start_later(s);
+	s->plan->on_gone(s->owner, pid, child_status(status), &why);
+	if (p->role == STARTING)
+		start_failed(s, p->candidate, &why);
+	else
+		fail_at(s, p, &why);
+	free(p);
+}
+
+static void
+on_late(struct ev_loop *loop, ev_timer *t, int revents)
+{
+	struct process *p = t->data;
+
+	(void)loop;
+	(void)revents;
+	log_error(
+	    "%s=%d does not %s", name_of(p->service), child_pid(p->child), p->role == STARTING ? "start" : "answer");
+	child_kill(p->child);
+}
+
+static int
+process_start(struct service *s, bool candidate, struct err *e)
+{
+	static const struct child_ops ops = { on_msg, on_gone };
+	const struct service_plan    *plan = s->plan;
+	struct process               *p = calloc(1, sizeof(*p));
+
+	if (p == NULL)
+		return err_set(e, E_SYS, "no memory");
+	*p = (struct process){ .service = s, .candidate = candidate };
+	ev_timer_init(&p->late, on_late, 0., 0.);
+	p->late.data = p;
+	p->child = child_start(s->boxd, plan->program, plan->from, &ops, p, e);
+	if (p->child == NULL || plan->start(s->owner, child_link(p->child), candidate, e) == -1) {
+		child_end(&p->child);
+		free(p);
+		return -1;
+	}
+	LIST_INSERT_HEAD(&s->processes, p, next);
+	if (plan->ready == MSG_NONE)
+		become_serving(p);
+	else
+		watch(p);
+	return 0;
+}
+
+int
+service_start(struct service *s, struct err *e)
+{
+	if (process_in(s, STARTING) != NULL || process_in(s, SERVING) != NULL || ev_is_active(&s->again) ||
+	    process_start(s, false, e) == 0)
+		return 0;
+	start_later(s);
+	return -1;
+}
+
+static void
+on_again(struct ev_loop *loop, ev_timer *t, int revents)
+{
+	struct service *s = t->data;
+	struct err      e = { 0 };
+
+	(void)loop;
+	(void)revents;
+	if (service_start(s, &e) == 0)
+		return;
+	log_error("%s: %s", name_of(s), e.text);
+	fail_at(s, NULL, &e);
+}
+
+int
+service_try(struct service *s, struct err *e)
+{
+	struct process *starting = process_in(s, STARTING);
+
+	if (process_start(s, true, e) == -1)
+		return -1;
+	if (starting != NULL) /* with what is in force, and for nobody */
+		process_end(starting);
+	ev_timer_stop(s->boxd->loop, &s->again);
+	return 0;
+}
+
+/* ---- asking ------------------------------------------------------------------------------ */
+
+static struct request *
+request_new(struct service *s, const struct asker *who, enum msg_type t, const void *body, struct err *e)
+{
+	struct request *r = calloc(1, sizeof(*r));
+
+	if (r == NULL) {
+		err_set(e, E_SYS, "no memory for a request");
+		return NULL;
+	}
+	*r = (struct request){ .conn = who->conn, .id = who->id, .tag = who->tag, .type = t };
+	r->call.id = boxd_next_id(s->boxd);
+	r->asked_ms = span_ms();
+	if (msg_encode(&r->packet, t, r->call.id, 0, body, e) == -1 ||
+	    (s->plan->admit != NULL && s->plan->admit(s->owner, who->tag, &r->packet, e) == -1)) {
+		packet_clear(&r->packet);
+		free(r);
+		return NULL;
+	}
+	calls_add(&s->requests, &r->call);
+	return r;
+}
+
+int
+service_ask(struct service *s, const struct asker *who, enum msg_type t, const void *body, struct err *e)
+{
+	struct request *r = service_start(s, e) == -1 ? NULL : request_new(s, who, t, body, e);
+	struct process *p = process_in(s, SERVING);
+
+	if (r == NULL)
+		return -1;
+	if (p != NULL && request_send(r, p, e) == -1) {
+		request_free(s, r);
+		return -1;
+	}
+	wait_no_longer(s);
+	return 0;
+}
+
+uint64_t
+service_ask_own(struct service *s, enum msg_type t, const void *body, ask_fn *fn, void *arg, struct err *e)
+{
+	struct asker own = { .conn = CONN_OWN, .id = ask_open(s->boxd, t, fn, arg, e) };
+
+	if (own.id == 0 || service_ask(s, &own, t, body, e) == 0)
+		return own.id;
+	ask_drop(s->boxd, own.id);
+	return 0;
+}
+
+void
+service_tell(struct service *s, enum msg_type t, const void *body)
+{
+	struct link *l = service_link(s);
+	struct err   e;
+
+	if (l == NULL || link_send(l, t, 0, 0, body, &e) == 0)
+		return;
+	log_error("%s=%d %s: %s", name_of(s), service_pid(s), msg_name(t), e.text);
+	service_kill(s);
+}
+
+/* ---- the one that serves ------------------------------------------------------------------- */
+
+struct link *
+service_link(const struct service *s)
+{
+	struct process *p = process_in(s, SERVING);
+
+	return p == NULL ? NULL : child_link(p->child);
+}
+
+pid_t
+service_pid(const struct service *s)
+{
+	struct process *p = process_in(s, SERVING);
+
+	return p == NULL ? 0 : child_pid(p->child);
+}
+
+void
+service_kill(struct service *s)
+{
+	struct process *p = process_in(s, SERVING);
+
+	if (p != NULL)
+		child_kill(p->child);
+}
+
+/* ---- open and close ------------------------------------------------------------------------ */
+
+struct service *
+service_open(struct boxd *h, const struct service_plan *plan, void *owner, struct err *e)
+{
+	struct service *s = malloc(sizeof(*s));
+
+	if (s == NULL) {
+		err_set(e, E_SYS, "no memory");
+		return NULL;
+	}
+	*s = (struct service){ .boxd = h, .plan = plan, .owner = owner };
+	LIST_INIT(&s->processes);
+	calls_init(&s->requests);
+	ev_timer_init(&s->again, on_again, 0., 0.);
+	ev_timer_init(&s->impatient, on_impatient, 0., 0.);
+	s->again.data = s->impatient.data = s;
+	return s;
+}
+
+void
+service_close(struct service **sp)
+{
+	struct service *s = *sp;
+	struct process *p;
+	struct call    *c;
+
+	if (s == NULL)
+		return;
+	*sp = NULL;
+	ev_timer_stop(s->boxd->loop, &s->again);
+	ev_timer_stop(s->boxd->loop, &s->impatient);
+	while ((c = calls_first(&s->requests)) != NULL)
+		request_free(s, (struct request *)c);
+	while ((p = LIST_FIRST(&s->processes)) != NULL)
+		process_end(p);
+	free(s);
+}
