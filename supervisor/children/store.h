@@ -16,8 +16,10 @@ void          store_close(struct store **);
  */
 int store_configure(struct store *, const struct msg_box_local *, ask_fn *, void *arg, struct err *);
 
-/* Ask it; as ask() does. */
+/* Ask it; as ask() does.  An answer that is not wanted any more: ask_drop(). */
 uint64_t store_ask(struct store *, enum msg_type, const void *body, ask_fn *, void *arg, struct err *);
-void     store_drop(struct store *, uint64_t id);
+
+/* The same with the id of an ask_open().  -1: refused at once. */
+int store_send(struct store *, uint64_t id, enum msg_type, const void *body, struct err *);
 
 #endif

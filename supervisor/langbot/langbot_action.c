@@ -62,10 +62,7 @@ call_drop(struct langbot *l, struct call *c)
 	c->action = NULL;
 	if (c->id == 0)
 		return;
-	if (c->of_store)
-		store_drop(l->boxd->store, c->id);
-	else
-		ask_drop(l->boxd, c->id);
+	ask_drop(l->boxd, c->id);
 	call_free(c);
 }
 
@@ -202,7 +199,6 @@ action_ask_store(struct action *a, enum msg_type t, const void *body, step_fn *f
 	struct call *c = action_wait(a, fn);
 	struct err   e = { 0 };
 
-	c->of_store = true;
 	call_asked(c, store_ask(a->langbot->boxd->store, t, body, call_answer, c, &e), &e);
 }
 

@@ -25,8 +25,7 @@ struct call {
 	LIST_ENTRY(call) next;
 	struct action *action; /* NULL: cancelled */
 	step_fn       *fn;
-	uint64_t       id; /* of a request that can be dropped, or 0 */
-	bool           of_store;
+	uint64_t       id;       /* of a request that can be dropped, or 0 */
 	bool           inside;   /* being asked just now */
 	bool           answered; /* while it was */
 };

@@ -57,7 +57,7 @@ drop_calls(struct storage *s)
 
 	ev_timer_stop(h->loop, &s->late);
 	if (s->host_call != 0)
-		store_drop(h->store, s->host_call);
+		ask_drop(h, s->host_call);
 	for (size_t i = 0; i < s->n; i++)
 		if (s->parts[i].call != 0)
 			ask_drop(h, s->parts[i].call);

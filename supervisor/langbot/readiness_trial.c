@@ -240,7 +240,7 @@ on_late(struct ev_loop *loop, ev_timer *w, int revents)
 
 	(void)loop;
 	(void)revents;
-	store_drop(t->boxd->store, t->probe);
+	ask_drop(t->boxd, t->probe);
 	err_set(&reply.error, E_CRASH, "box-store did not answer within %.0f s", LIM_TRIAL_SEC);
 	on_skills(t, &reply);
 }

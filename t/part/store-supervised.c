@@ -223,8 +223,8 @@ test_drop(void)
 	struct heard never = { 0 }, last = { 0 };
 	struct err   e = { 0 };
 
-	store_drop(boxd.store, ask_list(&never, &e));
-	store_drop(boxd.store, 12345);
+	ask_drop(&boxd, ask_list(&never, &e));
+	ask_drop(&boxd, 12345);
 	ok(ask_list(&last, &e) != 0, "one behind it");
 	wait_for(&last, 1);
 	cmp_ok(never.times, "==", 0, "an answer that is not wanted is not given");
@@ -283,6 +283,7 @@ main(void)
 		.next_id = 1,
 	};
 	struct err e = { 0 };
+	boxd.asks = asks_open(&e);
 	boxd.store = store_open(&boxd, &e);
 	ok(boxd.store != NULL, "opened");
 	test_first();
@@ -293,6 +294,7 @@ main(void)
 	test_drop();
 	test_bounds();
 	store_close(&boxd.store);
+	asks_close(&boxd.asks);
 	ok(boxd.store == NULL, "closed");
 	while (store_pid() != 0 && waitpid(store_pid(), NULL, 0) == -1)
 		;
