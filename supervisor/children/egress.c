@@ -1,13 +1,9 @@
 /*
- *	none -> STARTING -> SERVING	it said EGRESS_READY: it gets every guest
- *	  ^---------'----------'	it died: questions fail, it is started again while there are guests
- *
- * Messages to it are notices but for EGRESS_LOOK, so a guest can join and leave while there is no process: the next
- * one is told of those that are there.
+ * service.c supervises box-egress.  Messages to it are notices but for EGRESS_LOOK, so a guest can join and leave while
+ * there is no process: one that is ready gets every guest that is there.
  */
 #include "children/egress.h"
 
-#include <ev.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,20 +11,15 @@
 
 #include "base/fd.h"
 #include "base/log.h"
-#include "base/restart.h"
-#include "children/child.h"
-#include "children/gateway.h"
 #include "children/reopen.h"
 #include "children/resolvers.h"
+#include "children/service.h"
 #include "core/dirs.h"
 #include "core/machine.h"
 #include "core/registry.h"
 #include "core/spare.h"
 #include "door/door.h"
 #include "wire/owned_msg.h"
-
-/* Sessions are cut off without it: tried for ever, and soon. */
-static const struct restart_policy policy = { .first_sec = 0.02, .most_sec = 5, .window_sec = 60, .limit = 0 };
 
 struct guest {
 	LIST_ENTRY(guest) next;
@@ -40,33 +31,15 @@ struct guest {
 	struct owned_msg    info_kept;
 };
 
-struct question {
-	LIST_ENTRY(question) next;
-	struct egress *egress;
-	uint64_t       id;
-	uint64_t       guest; /* it is about */
-	bool           flows, sent;
-	ask_fn        *fn;
-	void          *arg;
-	ev_timer       late;
-};
-
 struct egress {
 	struct boxd      *boxd;
-	struct child     *child; /* owned; NULL: there is none */
-	bool              serving;
-	struct restart    restart;
-	ev_timer          again; /* runs between death and restart */
-	ev_timer          late;  /* runs until it says that it stands */
-	struct netrules  *rules; /* owned */
+	struct service   *service; /* owned */
+	struct netrules  *rules;   /* owned */
 	uint64_t          generation;
-	struct resolvers *resolvers;     /* owned */
-	struct reopen    *reopen;        /* owned */
-	LIST_HEAD(, guest) guests;       /* owned */
-	LIST_HEAD(, question) questions; /* owned */
+	struct resolvers *resolvers; /* owned */
+	struct reopen    *reopen;    /* owned */
+	LIST_HEAD(, guest) guests;   /* owned */
 };
-
-static void start(struct egress *);
 
 /* ---- guests ------------------------------------------------------------------------ */
 
@@ -79,17 +52,6 @@ find(const struct egress *g, uint64_t id)
 		if (t->id == id)
 			return t;
 	return NULL;
-}
-
-static void
-tell(struct egress *g, enum msg_type type, const void *body)
-{
-	struct err e;
-
-	if (g->serving && link_send(child_link(g->child), type, 0, 0, body, &e) == -1) {
-		log_error("egress=%d %s: %s", child_pid(g->child), msg_name(type), e.text);
-		child_kill(g->child); /* it would not know what it must */
-	}
 }
 
 static void
@@ -107,7 +69,7 @@ send_guest(struct egress *g, const struct guest *t)
 
 	open.narrow.n = narrow->rules.n;
 	open.narrow.v = narrow->rules.v;
-	tell(g, MSG_EGRESS_OPEN, &open);
+	service_tell(g->service, MSG_EGRESS_OPEN, &open);
 }
 
 static void
@@ -150,7 +112,7 @@ egress_join(struct egress *g, const struct egress_guest *who, struct err *e)
 	}
 	LIST_INSERT_HEAD(&g->guests, t, next);
 	send_guest(g, t);
-	start(g);
+	egress_wake(g);
 	return 0;
 }
 
@@ -163,7 +125,7 @@ egress_leave(struct egress *g, uint64_t id)
 		return;
 	LIST_REMOVE(t, next);
 	guest_free(t);
-	tell(g, MSG_EGRESS_CLOSE, &(struct msg_egress_close){ .id = id });
+	service_tell(g->service, MSG_EGRESS_CLOSE, &(struct msg_egress_close){ .id = id });
 }
 
 struct msg_net_info
@@ -190,118 +152,44 @@ keep_info(struct guest *t, const struct msg_net_info *info)
 		t->info = copy;
 }
 
-/* ---- questions ----------------------------------------------------------------------- */
-
+/* What a session is told of is kept, as what was counted last. */
 static void
-answer(struct question *q, const struct msg *m)
+on_answer(void *arg, void *tag, const struct msg *reply)
 {
-	ask_fn *fn = q->fn;
-	void   *arg = q->arg;
+	struct guest *t = find(arg, (uintptr_t)tag);
 
-	LIST_REMOVE(q, next);
-	ev_timer_stop(q->egress->boxd->loop, &q->late);
-	free(q);
-	fn(arg, m);
-}
-
-static void
-fail(struct question *q, const struct err *why)
-{
-	answer(q, &(struct msg){ .envelope = ENV_REPLY, .failed = true, .error = *why });
-}
-
-static void
-fail_all(struct egress *g, const struct err *why)
-{
-	while (!LIST_EMPTY(&g->questions))
-		fail(LIST_FIRST(&g->questions), why);
-}
-
-static void
-on_look_late(struct ev_loop *loop, ev_timer *t, int revents)
-{
-	struct err why;
-
-	(void)loop;
-	(void)revents;
-	err_set(&why, E_BUSY, "box-egress does not answer");
-	fail(t->data, &why);
-}
-
-/* A failure to send fails the question. */
-static void
-question_send(struct question *q)
-{
-	struct msg_egress_look look = { .id = q->guest, .flows = q->flows };
-	struct err             e;
-
-	q->sent = true;
-	if (link_send(child_link(q->egress->child), MSG_EGRESS_LOOK, q->id, 0, &look, &e) == -1)
-		fail(q, &e);
+	if (!reply->failed && t != NULL)
+		keep_info(t, reply->body);
 }
 
 /* One that is being started will know what was refused meanwhile: the namespace keeps that. */
 void
 egress_look(struct egress *g, uint64_t id, bool flows, ask_fn *fn, void *arg)
 {
-	struct question *q = calloc(1, sizeof(*q));
-	struct msg       failed = { .envelope = ENV_REPLY, .failed = true };
+	struct msg_egress_look look = { .id = id, .flows = flows };
+	struct msg             failed = { .envelope = ENV_REPLY, .failed = true };
 
-	if (q == NULL || find(g, id) == NULL) {
-		err_set(&failed.error, q == NULL ? E_SYS : E_NOTFOUND, q == NULL ? "no memory" : "it has no network");
-		free(q);
-		fn(arg, &failed);
+	if (find(g, id) == NULL)
+		err_set(&failed.error, E_NOTFOUND, "it has no network");
+	else if (service_ask_own(g->service, MSG_EGRESS_LOOK, &look, (void *)(uintptr_t)id, fn, arg, &failed.error) !=
+		 0)
 		return;
-	}
-	*q = (struct question){
-		.egress = g, .id = boxd_next_id(g->boxd), .guest = id, .flows = flows, .fn = fn, .arg = arg
-	};
-	ev_timer_init(&q->late, on_look_late, LIM_EGRESS_LOOK_SEC, 0.);
-	q->late.data = q;
-	ev_timer_start(g->boxd->loop, &q->late);
-	LIST_INSERT_HEAD(&g->questions, q, next);
-	if (g->serving)
-		question_send(q);
+	fn(arg, &failed);
 }
 
 /* ---- what it says --------------------------------------------------------------------- */
 
 static void
-on_ready(struct egress *g)
+on_ready(void *arg, bool candidate, const struct msg *m)
 {
-	struct guest    *t;
-	struct question *q, *following;
+	struct egress *g = arg;
+	struct guest  *t;
 
-	ev_timer_stop(g->boxd->loop, &g->late);
-	g->serving = true;
-	log_info("egress=%d ready", child_pid(g->child));
+	(void)candidate;
+	(void)m;
+	log_info("egress=%d ready", service_pid(g->service));
 	LIST_FOREACH (t, &g->guests, next)
 		send_guest(g, t);
-	for (q = LIST_FIRST(&g->questions); q != NULL; q = following) {
-		following = LIST_NEXT(q, next);
-		if (!q->sent)
-			question_send(q);
-	}
-}
-
-static void
-on_reply(struct egress *g, struct msg *m)
-{
-	struct question *q;
-	struct err       e;
-
-	LIST_FOREACH (q, &g->questions, next)
-		if (q->id == m->id)
-			break;
-	if (q == NULL)
-		return;
-	if (!m->failed && msg_expect(m, MSG_NET_INFO, &e) == -1) {
-		fail(q, &e);
-		return;
-	}
-	if (!m->failed && find(g, q->guest) != NULL)
-		keep_info(find(g, q->guest), m->body);
-	answer(q, m);
 }
 
 static void
@@ -332,11 +220,7 @@ on_msg(void *arg, struct msg *m)
 {
 	struct egress *g = arg;
 
-	if (m->envelope == ENV_REPLY)
-		on_reply(g, m);
-	else if (m->type == MSG_EGRESS_READY && !g->serving)
-		on_ready(g);
-	else if (m->type == MSG_EGRESS_COUNTS)
+	if (m->type == MSG_EGRESS_COUNTS)
 		on_counts(g, m->body);
 	else if (m->type == MSG_EGRESS_DENIED)
 		on_denied(g, m->body);
@@ -345,42 +229,11 @@ on_msg(void *arg, struct msg *m)
 /* ---- its life --------------------------------------------------------------------------- */
 
 static void
-start_later(struct egress *g)
+on_gone(void *arg, pid_t pid, const char *how, struct err *why)
 {
-	double delay = restart_after_crash(&g->restart, &policy, ev_now(g->boxd->loop));
-
-	if (g->boxd->stopping || ev_is_active(&g->again))
-		return;
-	ev_timer_set(&g->again, delay, 0.);
-	ev_timer_start(g->boxd->loop, &g->again);
-}
-
-static void
-on_gone(void *arg, int status)
-{
-	struct egress *g = arg;
-	struct err     why;
-
-	log_error("egress=%d gone %s; connections are cut", child_pid(g->child), child_status(status));
-	child_close(&g->child);
-	ev_timer_stop(g->boxd->loop, &g->late);
-	g->serving = false;
-	err_set(&why, E_CRASH, "box-egress died (%s)", child_status(status));
-	fail_all(g, &why);
-	start_later(g);
-}
-
-static const struct child_ops ops = { on_msg, on_gone };
-
-static void
-on_late(struct ev_loop *loop, ev_timer *t, int revents)
-{
-	struct egress *g = t->data;
-
-	(void)loop;
-	(void)revents;
-	log_error("egress=%d does not start", child_pid(g->child));
-	child_kill(g->child);
+	(void)arg;
+	log_error("egress=%d gone %s; connections are cut", pid, how);
+	err_set(why, E_CRASH, "box-egress died (%s)", how);
 }
 
 /* own: room for the doors of boxd, which is lent to the message. */
@@ -402,39 +255,39 @@ fill_start(const struct egress *g, struct msg_egress_start *s, const char **own)
 	s->own = (struct strs){ **own != '\0', own };
 }
 
-static void
-start(struct egress *g)
+static int
+on_start(void *arg, struct link *l, bool candidate, struct err *e)
 {
 	struct msg_egress_start s;
 	const char             *own[1];
-	struct err              e;
 
-	if (g->child != NULL || ev_is_active(&g->again) || g->boxd->stopping)
-		return;
-	fill_start(g, &s, own);
-	g->child = child_start(g->boxd, "box-egress", FROM_EGRESS, &ops, g, &e);
-	if (g->child != NULL && link_send(child_link(g->child), MSG_EGRESS_START, 0, 0, &s, &e) == 0) {
-		ev_timer_set(&g->late, LIM_EGRESS_START_SEC, 0.);
-		ev_timer_start(g->boxd->loop, &g->late);
-		return;
-	}
-	log_error("egress: %s", e.text);
-	child_end(&g->child);
-	start_later(g);
+	(void)candidate;
+	fill_start(arg, &s, own);
+	return link_send(l, MSG_EGRESS_START, 0, 0, &s, e);
 }
 
-static void
-on_again(struct ev_loop *loop, ev_timer *t, int revents)
-{
-	(void)loop;
-	(void)revents;
-	start(t->data);
-}
+static const struct service_plan plan = {
+	.program = "box-egress",
+	.from = FROM_EGRESS,
+	.ready = MSG_EGRESS_READY,
+	.start_sec = LIM_EGRESS_START_SEC,
+	.wait_sec = LIM_EGRESS_LOOK_SEC,
+	/* Sessions are cut off without it: tried for ever, and soon. */
+	.restart = { .first_sec = 0.02, .most_sec = 5, .window_sec = 60, .limit = 0 },
+	.start = on_start,
+	.on_ready = on_ready,
+	.on_msg = on_msg,
+	.on_answer = on_answer,
+	.on_gone = on_gone,
+};
 
 void
 egress_wake(struct egress *g)
 {
-	start(g);
+	struct err e;
+
+	if (!g->boxd->stopping && service_start(g->service, &e) == -1)
+		log_error("egress: %s", e.text);
 }
 
 static void
@@ -443,7 +296,7 @@ on_resolvers(void *arg)
 	struct egress              *g = arg;
 	struct msg_egress_resolvers m = { .resolvers = *resolvers_list(g->resolvers) };
 
-	tell(g, MSG_EGRESS_RESOLVERS, &m);
+	service_tell(g->service, MSG_EGRESS_RESOLVERS, &m);
 }
 
 struct egress *
@@ -457,14 +310,11 @@ egress_open(struct boxd *h, struct err *e)
 	}
 	g->boxd = h;
 	LIST_INIT(&g->guests);
-	LIST_INIT(&g->questions);
-	ev_timer_init(&g->again, on_again, 0., 0.);
-	ev_timer_init(&g->late, on_late, 0., 0.);
-	g->again.data = g->late.data = g;
 	g->rules = netrules_read(h->config->network_rules, e);
 	g->resolvers = g->rules == NULL ? NULL
 					: resolvers_open(h->loop, h->config->network_resolvers, on_resolvers, g, e);
-	if (g->resolvers == NULL || (g->reopen = reopen_open(h, e)) == NULL)
+	if (g->resolvers == NULL || (g->reopen = reopen_open(h, e)) == NULL ||
+	    (g->service = service_open(h, &plan, g, e)) == NULL)
 		egress_close(&g);
 	return g;
 }
@@ -478,15 +328,13 @@ egress_close(struct egress **gp)
 	if (g == NULL)
 		return;
 	*gp = NULL;
-	ev_timer_stop(g->boxd->loop, &g->again);
-	ev_timer_stop(g->boxd->loop, &g->late);
-	g->serving = false;
-	fail_all(g, &(struct err){ .code = E_SHUTDOWN, .text = "boxd is shutting down" });
+	if (g->service != NULL)
+		service_fail_all(g->service, &(struct err){ .code = E_SHUTDOWN, .text = "boxd is shutting down" });
 	while ((t = LIST_FIRST(&g->guests)) != NULL) {
 		LIST_REMOVE(t, next);
 		guest_free(t);
 	}
-	child_end(&g->child);
+	service_close(&g->service);
 	resolvers_close(&g->resolvers);
 	reopen_close(&g->reopen);
 	netrules_free(&g->rules);
@@ -519,7 +367,7 @@ egress_reload(struct egress *g, struct err *e)
 	g->rules = fresh;
 	g->generation++;
 	m.sets.v = (struct msg_net_set *)netrules_sets(fresh, &m.sets.n);
-	tell(g, MSG_EGRESS_RULES, &m);
+	service_tell(g->service, MSG_EGRESS_RULES, &m);
 	spares_outdated(g->boxd->spares);
 	reopen_all(g->reopen);
 	log_info("network rules=%zu file=%s in force", netrules_count(fresh),

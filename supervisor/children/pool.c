@@ -59,7 +59,7 @@ static const struct service_plan plan = {
 uint64_t
 pool_ask(struct pool *p, enum msg_type t, const void *body, ask_fn *fn, void *arg, struct err *e)
 {
-	return service_ask_own(p->service, t, body, fn, arg, e);
+	return service_ask_own(p->service, t, body, NULL, fn, arg, e);
 }
 
 /* ---- clients ---- */

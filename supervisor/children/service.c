@@ -230,9 +230,11 @@ start_failed(struct service *s, bool candidate, const struct err *why)
 }
 
 static void
-become_serving(struct process *p)
+become_serving(struct process *p, const struct msg *m)
 {
-	struct process *old = process_in(p->service, SERVING);
+	struct service *s = p->service;
+	struct process *old = process_in(s, SERVING);
+	bool            candidate = p->candidate;
 
 	p->role = SERVING;
 	p->candidate = false;
@@ -241,6 +243,8 @@ become_serving(struct process *p)
 	else if (old != NULL)
 		old->role = LEAVING;
 	watch(p);
+	if (s->plan->on_ready != NULL)
+		s->plan->on_ready(s->owner, candidate, m);
 	send_waiting(p);
 }
 
@@ -255,9 +259,7 @@ on_starting(struct process *p, const struct msg *m)
 		process_end(p);
 		start_failed(s, candidate, &why);
 	} else if (m->type == s->plan->ready) {
-		become_serving(p);
-		if (s->plan->on_ready != NULL)
-			s->plan->on_ready(s->owner, candidate, m);
+		become_serving(p, m);
 	}
 }
 
@@ -349,9 +351,8 @@ process_start(struct service *s, bool candidate, struct err *e)
 	}
 	LIST_INSERT_HEAD(&s->processes, p, next);
 	if (plan->ready == MSG_NONE)
-		become_serving(p);
-	else
-		watch(p);
+		p->role = SERVING;
+	watch(p);
 	return 0;
 }
 
@@ -433,9 +434,9 @@ service_ask(struct service *s, const struct asker *who, enum msg_type t, const v
 }
 
 uint64_t
-service_ask_own(struct service *s, enum msg_type t, const void *body, ask_fn *fn, void *arg, struct err *e)
+service_ask_own(struct service *s, enum msg_type t, const void *body, void *tag, ask_fn *fn, void *arg, struct err *e)
 {
-	struct asker own = { .conn = CONN_OWN, .id = ask_open(s->boxd, t, fn, arg, e) };
+	struct asker own = { CONN_OWN, ask_open(s->boxd, t, fn, arg, e), tag };
 
 	if (own.id == 0 || service_ask(s, &own, t, body, e) == 0)
 		return own.id;

@@ -33,7 +33,7 @@ struct service_plan {
 
 	/* One that starts said this: -1 and why refuses it.  May be NULL. */
 	int (*judge)(void *owner, const struct msg *, struct err *);
-	/* It serves.  May be NULL. */
+	/* It serves, and gets what waits after this.  May be NULL; there is none without a ready message. */
 	void (*on_ready)(void *owner, bool candidate, const struct msg *);
 	/* A candidate was refused, died or was late; nothing has changed.  Only for who calls service_try(). */
 	void (*on_refused)(void *owner, const struct err *why);
@@ -69,7 +69,8 @@ struct asker {
 int service_ask(struct service *, const struct asker *, enum msg_type, const void *body, struct err *);
 
 /* The same for boxd itself, as ask() does. */
-uint64_t service_ask_own(struct service *, enum msg_type, const void *body, ask_fn *, void *arg, struct err *);
+uint64_t service_ask_own(
+    struct service *, enum msg_type, const void *body, void *tag, ask_fn *, void *arg, struct err *);
 
 /* All requests are answered with this. */
 void service_fail_all(struct service *, const struct err *why);
