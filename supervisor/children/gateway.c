@@ -1,14 +1,12 @@
 #include "children/gateway.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "agent/agent.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "base/restart.h"
 #include "base/tally.h"
-#include "children/child.h"
+#include "children/service.h"
 #include "core/dirs.h"
 #include "core/machine.h"
 #include "core/registry.h"
@@ -17,47 +15,17 @@
 #include "door/identity.h"
 #include "langbot/langbot.h"
 
-/* Without a gateway nobody can reach us: it is tried for ever. */
-static const struct restart_policy policy = { .first_sec = 0.1, .most_sec = 5, .window_sec = 60, .limit = 0 };
-
 /* Connection ids of different gateways never meet. */
 enum { CONNS_PER_GATEWAY_BITS = 40 };
 
 struct gateway {
 	struct boxd       *boxd;
-	struct child      *child;    /* owned; NULL between death and restart */
+	struct service    *service;  /* owned */
 	int                listener; /* owned; outlives every gateway */
 	struct identities *clients;  /* owned */
 	struct tally       refusals;
-	struct restart     restart;
-	ev_timer           again; /* runs between death and restart */
 	uint64_t           starts;
 };
-
-static int start(struct gateway *g, struct err *e);
-
-static void
-on_again(struct ev_loop *loop, ev_timer *t, int revents)
-{
-	struct gateway *g = t->data;
-	struct err      e = { 0 };
-
-	(void)loop;
-	(void)revents;
-	if (start(g, &e) == -1)
-		log_error("gateway: %s", e.text);
-}
-
-static void
-start_later(struct gateway *g)
-{
-	double delay = restart_after_crash(&g->restart, &policy, ev_now(g->boxd->loop));
-
-	if (g->boxd->stopping)
-		return;
-	ev_timer_set(&g->again, delay, 0.);
-	ev_timer_start(g->boxd->loop, &g->again);
-}
 
 static void
 refuse(struct gateway *g, uint64_t conn, const struct err *why)
@@ -120,13 +88,13 @@ on_msg(void *arg, struct msg *m)
 
 	if (m->envelope == ENV_REPLY || m->conn == 0) {
 		if (m->type == MSG_GATEWAY_READY)
-			log_info("gateway=%d ready", child_pid(g->child));
+			log_info("gateway=%d ready", service_pid(g->service));
 		return;
 	}
 	/* one that was taken over may say anything, also that a request is of boxd itself */
 	if (m->conn >> CONNS_PER_GATEWAY_BITS != g->starts)
-		log_error(
-		    "gateway=%d speaks for connection %lu, which is not one of its own", child_pid(g->child), m->conn);
+		log_error("gateway=%d speaks for connection %lu, which is not one of its own", service_pid(g->service),
+		    m->conn);
 	else if (m->type == MSG_CONN_OPEN)
 		on_conn_open(g, m);
 	else if (m->type == MSG_CONN_GONE)
@@ -136,24 +104,22 @@ on_msg(void *arg, struct msg *m)
 }
 
 static void
-on_gone(void *arg, int status)
+on_gone(void *arg, pid_t pid, const char *how, struct err *why)
 {
 	struct gateway *g = arg;
 
-	log_error(
-	    "gateway=%d gone %s clients=%zu", child_pid(g->child), child_status(status), identities_count(g->clients));
-	child_close(&g->child);
+	(void)why;
+	log_error("gateway=%d gone %s clients=%zu", pid, how, identities_count(g->clients));
 	forget_conn(g, 0);
-	start_later(g);
 }
 
-static const struct child_ops ops = { on_msg, on_gone };
-
 static int
-start(struct gateway *g, struct err *e)
+on_start(void *arg, struct link *l, bool candidate, struct err *e)
 {
+	struct gateway          *g = arg;
 	struct msg_gateway_start s;
 
+	(void)candidate;
 	msg_defaults(MSG_GATEWAY_START, &s);
 	s.listener = g->listener;
 	door_tell_gateway(g->boxd->door, &s);
@@ -162,15 +128,19 @@ start(struct gateway *g, struct err *e)
 	s.chroot = g->boxd->machine->root ? g->boxd->dirs->empty : "";
 	s.max_rpc_file_bytes = langbot_limits(g->boxd->langbot)->max_rpc_file_bytes;
 	s.next_conn = (++g->starts << CONNS_PER_GATEWAY_BITS) + 1;
-	/* what a gateway forwards is a client's or its own */
-	g->child = child_start(g->boxd, "box-gateway", FROM_GATEWAY | FROM_CLIENT, &ops, g, e);
-	if (g->child == NULL || link_send(child_link(g->child), MSG_GATEWAY_START, 0, 0, &s, e) == -1) {
-		child_close(&g->child);
-		start_later(g);
-		return -1;
-	}
-	return 0;
+	return link_send(l, MSG_GATEWAY_START, 0, 0, &s, e);
 }
+
+static const struct service_plan plan = {
+	.program = "box-gateway",
+	.from = FROM_GATEWAY | FROM_CLIENT, /* what a gateway forwards is a client's or its own */
+	/* Without a gateway nobody can reach us: it is tried for ever. */
+	.restart = { .first_sec = 0.1, .most_sec = 5, .window_sec = 60, .limit = 0 },
+	.finishes = true,
+	.start = on_start,
+	.on_msg = on_msg,
+	.on_gone = on_gone,
+};
 
 struct gateway *
 gateway_open(struct boxd *h, int listener, struct err *e)
@@ -184,9 +154,8 @@ gateway_open(struct boxd *h, int listener, struct err *e)
 	g->boxd = h;
 	g->listener = listener;
 	tally_init(&g->refusals, h->loop, "clients were turned away by boxd");
-	ev_timer_init(&g->again, on_again, 0., 0.);
-	g->again.data = g;
-	if (start(g, e) == -1) {
+	g->service = service_open(h, &plan, g, e);
+	if (g->service == NULL || service_start(g->service, e) == -1) {
 		gateway_close(&g);
 		return NULL;
 	}
@@ -204,8 +173,7 @@ gateway_close(struct gateway **gp)
 		door_conn_gone(g->boxd->door, 0); /* before those it waits for are told that all is over */
 	*gp = NULL;
 	tally_clear(&g->refusals);
-	ev_timer_stop(g->boxd->loop, &g->again);
-	child_close(&g->child);
+	service_close(&g->service);
 	identities_close(&g->clients);
 	fd_close(&g->listener);
 	free(g);
@@ -216,22 +184,22 @@ static void
 sent(struct gateway *g, int r, const struct err *e)
 {
 	if (r == -1 && e->code == E_BUSY) {
-		log_error("gateway=%d does not read: %s", child_pid(g->child), e->text);
-		child_kill(g->child);
+		log_error("gateway=%d does not read: %s", service_pid(g->service), e->text);
+		service_kill(g->service);
 	} else if (r == -1 && e->code != E_CRASH) {
-		log_error("gateway=%d reply lost: %s", child_pid(g->child), e->text);
+		log_error("gateway=%d reply lost: %s", service_pid(g->service), e->text);
 	}
 }
 
 /* A reply that cannot be encoded is an error of ours; who asked is told so. */
 static void
-reply_failed(struct gateway *g, enum msg_type t, uint64_t conn, uint64_t id, struct err *why)
+reply_failed(struct gateway *g, struct link *l, enum msg_type t, uint64_t conn, uint64_t id, struct err *why)
 {
 	struct err e = { 0 };
 
 	if (why->code == E_BUSY) {
 		sent(g, -1, why);
-	} else if (link_fail(child_link(g->child), id, conn, why, &e) == 0) {
+	} else if (link_fail(l, id, conn, why, &e) == 0) {
 		log_error("conn=%lu request=%lu reply %s: %s", conn, id, msg_name(t), why->text);
 	}
 }
@@ -239,37 +207,44 @@ reply_failed(struct gateway *g, enum msg_type t, uint64_t conn, uint64_t id, str
 void
 gateway_reply(struct gateway *g, enum msg_type t, uint64_t conn, uint64_t id, const void *body)
 {
-	struct err e = { 0 };
+	struct link *l = service_link(g->service);
+	struct err   e = { 0 };
 
-	if (g->child != NULL && conn != 0 && link_reply(child_link(g->child), t, id, conn, body, &e) == -1)
-		reply_failed(g, t, conn, id, &e);
+	if (l != NULL && conn != 0 && link_reply(l, t, id, conn, body, &e) == -1)
+		reply_failed(g, l, t, conn, id, &e);
 }
 
 void
 gateway_fail(struct gateway *g, uint64_t conn, uint64_t id, const struct err *why)
 {
-	struct err e = { 0 };
+	struct link *l = service_link(g->service);
+	struct err   e = { 0 };
 
-	if (g->child != NULL && conn != 0)
-		sent(g, link_fail(child_link(g->child), id, conn, why, &e), &e);
+	if (l != NULL && conn != 0)
+		sent(g, link_fail(l, id, conn, why, &e), &e);
+}
+
+static void
+notice(struct gateway *g, enum msg_type t, uint64_t conn, const void *body)
+{
+	struct link *l = service_link(g->service);
+	struct err   e = { 0 };
+
+	if (l != NULL)
+		sent(g, link_send(l, t, 0, conn, body, &e), &e);
 }
 
 void
 gateway_notice(struct gateway *g, enum msg_type t, uint64_t conn, const void *body)
 {
-	struct err e = { 0 };
-
-	if (g->child != NULL && conn != 0)
-		sent(g, link_send(child_link(g->child), t, 0, conn, body, &e), &e);
+	if (conn != 0)
+		notice(g, t, conn, body);
 }
 
 void
 gateway_tell(struct gateway *g, enum msg_type t, const void *body)
 {
-	struct err e = { 0 };
-
-	if (g->child != NULL)
-		sent(g, link_send(child_link(g->child), t, 0, 0, body, &e), &e);
+	notice(g, t, 0, body);
 }
 
 void
@@ -283,10 +258,11 @@ gateway_go_away(struct gateway *g)
 void
 gateway_send(struct gateway *g, struct packet *p)
 {
-	struct err e = { 0 };
+	struct link *l = service_link(g->service);
+	struct err   e = { 0 };
 
-	if (g->child != NULL)
-		sent(g, link_send_packet(child_link(g->child), p, &e), &e);
+	if (l != NULL)
+		sent(g, link_send_packet(l, p, &e), &e);
 	else
 		packet_clear(p);
 }
