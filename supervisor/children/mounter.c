@@ -5,35 +5,33 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 
 #include "base/fd.h"
 #include "base/log.h"
 #include "children/artifact.h"
-#include "children/child.h"
 #include "children/mountsets.h"
+#include "children/service.h"
 #include "config/mountspec.h"
-#include "core/dirs.h"
+#include "core/calls.h"
 #include "core/registry.h"
 #include "core/session_impl.h"
 #include "wire/digest.h"
 
 /* A command that waits.  The process that makes mounts may die once on its way. */
 struct ask {
-	TAILQ_ENTRY(ask) next;
-	char     session[LIM_NAME + 1];
-	uint64_t id; /* of that session: another may have its name by now */
-	uint64_t exec;
-	bool     again;
-	uint64_t measurers;         /* as its session's, when it was asked for */
-	uint8_t  key[MOUNTSET_KEY]; /* of what it names */
+	struct call call; /* the id is the command's */
+	char        session[LIM_NAME + 1];
+	uint64_t    id; /* of that session: another may have its name by now */
+	bool        again;
+	uint64_t    measurers;         /* as its session's, when it was asked for */
+	uint8_t     key[MOUNTSET_KEY]; /* of what it names */
 };
 
 struct mounter {
 	struct boxd      *boxd;
-	struct child     *child; /* owned; NULL: not needed yet, or it died */
-	struct mountsets *kept;  /* owned */
-	TAILQ_HEAD(, ask) asks;  /* owned */
+	struct service   *service; /* owned */
+	struct mountsets *kept;    /* owned */
+	struct calls      asks;    /* owned */
 };
 
 /* ---- what a command wants --------------------------------------------------------------- */
@@ -142,9 +140,9 @@ answer(struct mounter *m, struct ask *a, int mounts, const struct err *why)
 {
 	struct session *s = session_of(m, a);
 
-	TAILQ_REMOVE(&m->asks, a, next);
+	calls_remove(&m->asks, &a->call);
 	if (s != NULL)
-		session_mounted(s, a->exec, mounts, why);
+		session_mounted(s, a->call.id, mounts, why);
 	else
 		fd_close(&mounts);
 	free(a);
@@ -153,12 +151,7 @@ answer(struct mounter *m, struct ask *a, int mounts, const struct err *why)
 static struct ask *
 find(const struct mounter *m, uint64_t exec)
 {
-	struct ask *a;
-
-	TAILQ_FOREACH (a, &m->asks, next)
-		if (a->exec == exec)
-			return a;
-	return NULL;
+	return (struct ask *)calls_find(&m->asks, exec);
 }
 
 static int
@@ -189,7 +182,7 @@ ask_again(struct mounter *m, struct ask *a)
 	struct session *s = session_of(m, a);
 	struct err      why = { 0 };
 
-	if (s == NULL || session_mount_again(s, a->exec, &why) == -1)
+	if (s == NULL || session_mount_again(s, a->call.id, &why) == -1)
 		answer(m, a, -1, &why);
 }
 
@@ -224,7 +217,7 @@ take_scanner(const struct mounter *m, const struct ask *a, struct msg *made, str
 
 	if (s == NULL || ((const struct msg_mounts_made *)made->body)->scanner == -1)
 		return 0;
-	return session_take_scanner(s, a->exec, made, e);
+	return session_take_scanner(s, a->call.id, made, e);
 }
 
 static void
@@ -235,7 +228,7 @@ on_msg(void *arg, struct msg *m)
 
 	if (m->type == MSG_WORKER_FAILED) {
 		log_warn("mounts: %s", ((const struct msg_worker_failed *)m->body)->reason);
-		child_kill(by->child);
+		service_kill(by->service);
 	}
 	if (m->type != MSG_MOUNTS_MADE)
 		return;
@@ -265,39 +258,36 @@ on_msg(void *arg, struct msg *m)
 
 /* What it had in hand is asked for once more. */
 static void
-on_gone(void *arg, int status)
+on_gone(void *arg, pid_t pid, const char *how, struct err *why)
 {
 	struct mounter *m = arg;
-	struct ask     *a, *next;
-	struct err      why, again;
+	struct call    *c, *next;
+	struct err      again;
 
-	child_close(&m->child);
+	(void)pid;
 	if (m->boxd->stopping)
 		return;
-	log_warn("the process that makes mounts died: %s", child_status(status));
-	for (a = TAILQ_FIRST(&m->asks); a != NULL; a = next) {
+	log_warn("the process that makes mounts died: %s", how);
+	err_set(why, E_UNSTARTED, "the process that makes mounts died; the command was not started");
+	for (c = calls_first(&m->asks); c != NULL; c = next) {
+		struct ask     *a = (struct ask *)c;
 		struct session *s = session_of(m, a);
 
-		next = TAILQ_NEXT(a, next);
-		err_set(&why, E_UNSTARTED, "the process that makes mounts died; the command was not started");
-		again = why;
-		if (s == NULL || a->again || session_mount_again(s, a->exec, &again) == -1)
-			answer(m, a, -1, again.code == E_CRASH ? &why : &again); /* E_CRASH: the next died as well */
+		next = TAILQ_NEXT(c, next);
+		again = *why;
+		if (s == NULL || a->again || session_mount_again(s, c->id, &again) == -1)
+			answer(m, a, -1, again.code == E_CRASH ? why : &again); /* E_CRASH: the next died as well */
 		else
 			a->again = true;
 	}
 }
 
-static const struct child_ops ops = { on_msg, on_gone };
-
-static int
-start(struct mounter *m, struct err *e)
-{
-	if (m->child != NULL)
-		return 0;
-	m->child = child_start(m->boxd, "box-session", FROM_WORKER, &ops, m, e);
-	return m->child == NULL ? -1 : 0;
-}
+static const struct service_plan plan = {
+	.program = "box-session",
+	.from = FROM_WORKER,
+	.on_msg = on_msg,
+	.on_gone = on_gone,
+};
 
 static int
 ask_once(
@@ -307,7 +297,7 @@ ask_once(
 	const char             *counted[2 * LIM_MOUNTS];
 	struct msg_worker_start ask;
 
-	if (session_check_counted(s, p->mounts, p->nmounts, e) == -1 || start(m, e) == -1)
+	if (session_check_counted(s, p->mounts, p->nmounts, e) == -1 || service_start(m->service, e) == -1)
 		return -1;
 	spec.extra_mounts.n = p->nmounts;
 	spec.extra_mounts.v = p->mounts;
@@ -323,7 +313,7 @@ ask_once(
 	ask.counted = (struct strs){ session_counted(s, p->mounts, p->nmounts, counted), counted };
 	ask.measured = s->measured;
 	ask.hidden = (struct strs){ p->nhidden, p->hidden };
-	return link_send(child_link(m->child), MSG_WORKER_START, 0, 0, &ask, e);
+	return link_send(service_link(m->service), MSG_WORKER_START, 0, 0, &ask, e);
 }
 
 static struct ask *
@@ -333,7 +323,7 @@ ask_new(const struct session *s, uint64_t exec, const uint8_t *key)
 
 	if (a == NULL)
 		return NULL;
-	a->exec = exec;
+	a->call.id = exec;
 	a->id = s->id;
 	a->measurers = s->measurers;
 	memcpy(a->key, key, sizeof(a->key));
@@ -365,7 +355,7 @@ mounter_ask(
 		free(a);
 		return -1;
 	}
-	TAILQ_INSERT_TAIL(&m->asks, a, next);
+	calls_add(&m->asks, &a->call);
 	return 1;
 }
 
@@ -385,11 +375,12 @@ mounter_open(struct boxd *h, struct err *e)
 		return NULL;
 	}
 	m->boxd = h;
-	TAILQ_INIT(&m->asks);
-	if ((m->kept = mountsets_open(h->loop)) == NULL) {
+	calls_init(&m->asks);
+	m->kept = mountsets_open(h->loop);
+	if (m->kept == NULL)
 		err_set(e, E_SYS, "no memory");
+	if (m->kept == NULL || (m->service = service_open(h, &plan, m, e)) == NULL)
 		mounter_close(&m);
-	}
 	return m;
 }
 
@@ -397,16 +388,16 @@ void
 mounter_close(struct mounter **mp)
 {
 	struct mounter *m = *mp;
-	struct ask     *a;
+	struct call    *c;
 
 	if (m == NULL)
 		return;
 	*mp = NULL;
-	while ((a = TAILQ_FIRST(&m->asks)) != NULL) {
-		TAILQ_REMOVE(&m->asks, a, next);
-		free(a);
+	while ((c = calls_first(&m->asks)) != NULL) {
+		calls_remove(&m->asks, c);
+		free(c);
 	}
-	child_end(&m->child);
+	service_close(&m->service);
 	mountsets_close(&m->kept);
 	free(m);
 }

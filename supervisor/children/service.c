@@ -344,7 +344,8 @@ process_start(struct service *s, bool candidate, struct err *e)
 	ev_timer_init(&p->late, on_late, 0., 0.);
 	p->late.data = p;
 	p->child = child_start(s->boxd, plan->program, plan->from, &ops, p, e);
-	if (p->child == NULL || plan->start(s->owner, child_link(p->child), candidate, e) == -1) {
+	if (p->child == NULL ||
+	    (plan->start != NULL && plan->start(s->owner, child_link(p->child), candidate, e) == -1)) {
 		child_end(&p->child);
 		free(p);
 		return -1;

@@ -28,7 +28,7 @@ struct service_plan {
 	struct restart_policy restart;  /* after a death; first_sec 0: when it is needed again */
 	bool                  finishes; /* it ends by itself when its channel does, and may take its time for that */
 
-	/* Send the first message.  candidate: see service_try(). */
+	/* Send the first message; candidate: see service_try().  May be NULL. */
 	int (*start)(void *owner, struct link *, bool candidate, struct err *);
 
 	/* One that starts said this: -1 and why refuses it.  May be NULL. */
