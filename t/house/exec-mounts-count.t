@@ -19,7 +19,10 @@ stays() { # name, when
 lives" "$2: /tmp and a background process are there"
 }
 scanners() { grep -l "/s$(boxctl inspect s -o json | field id)\$" $(pgrep -x box-scan | sed 's|.*|/proc/&/cgroup|') 2>/dev/null | wc -l; }
-fill() { head -c 20000000 /dev/zero >"$1"; }
+fill() { # at once: what grows while a process of the session lives would end the session
+	head -c 20000000 /dev/zero >"$D/filling"
+	mv "$D/filling" "$1"
+}
 
 # ---- a directory of the host's, and beside it what commands name ----
 new s --host-path "$D/w"

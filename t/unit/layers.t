@@ -37,7 +37,7 @@ for my $file (split /\n/, `find proto supervisor workers boxctl -name '*.[ch]' |
 	open(my $f, '<', $file) or die "$file: $!";
 	while (my $line = <$f>) {
 		my ($path) = $line =~ m{^\s*#\s*include "([^"]+)"} or next;
-		my $shared = -e "proto/$path";
+		my $shared = -e "proto/$path" || -e "proto/" . $path =~ s/\.def$/.in/r; # the build makes the one from the other
 		my ($of) = $shared ? $path =~ m{^(\w+)/} : ();
 		push @bad, $path if !$shared && (!-e "$program/$path" || $room);
 		push @bad, $path if $room && $below{$room} && !grep { $_ eq ($of // '') } @{$below{$room}};
