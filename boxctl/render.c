@@ -139,7 +139,7 @@ render_json(enum msg_type t, const void *body)
 
 		if (f->kind == K_BLOB)
 			add_blob(o, f->name, (const struct blob *)at);
-		else if (f->kind != K_FD)
+		else if (f->kind != K_FD && f->sub != MSG_DETAIL)
 			json_object_object_add(o, f->name, json_value(f, at));
 	}
 	return o;
@@ -349,6 +349,8 @@ render_lines(enum msg_type t, const void *body, int indent)
 	for (const struct field *f = fields; f->name != NULL; f++) {
 		const char *at = (const char *)body + f->offset;
 
+		if (f->sub == MSG_DETAIL) /* no client gets it */
+			continue;
 		label_of(label, sizeof(label) - 1, f);
 		strcat(label, ":");
 		if (f->kind == K_OBJ) {

@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/memfd.h"
+#include "wire/detail.h"
 #include "wire/mp.h"
 #include "wire/msg.h"
 #include "wire/wire.h"
@@ -512,6 +513,7 @@ get_reply(struct dec *d, const msgpack_object *error, const msgpack_object *resu
 	enum err_code c = err_from_wire(why.code, strlen(why.code));
 	d->m->failed = true;
 	err_set(&d->m->error, c == E__COUNT ? E_SYS : c, "%s", why.message);
+	detail_take(&d->m->error, &why.detail);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/fd.h"
 #include "base/memfd.h"
+#include "wire/detail.h"
 #include "wire/mp.h"
 #include "wire/msg.h"
 #include "wire/wire.h"
@@ -182,10 +183,12 @@ put_value(struct enc *c, const struct field *f, const void *at)
 
 /* No descriptor, no blob and nothing asked for are told by leaving the field out. */
 static bool
-is_absent(const struct field *f, const void *at)
+is_absent(const struct enc *c, const struct field *f, const void *at)
 {
 	const struct blob *b = at;
 
+	if (f->sub == MSG_DETAIL) /* no client's */
+		return c->p->stream || detail_is_empty(at);
 	if (f->kind == K_FD)
 		return *(const int *)at == -1;
 	if (f->kind == K_LAX)
@@ -200,12 +203,12 @@ put_map(struct enc *c, enum msg_type t, const void *body)
 	size_t              n = 0;
 
 	for (const struct field *f = fields; f->name != NULL; f++)
-		n += !is_absent(f, (const char *)body + f->offset);
+		n += !is_absent(c, f, (const char *)body + f->offset);
 	msgpack_pack_map(&c->pk, n);
 	for (const struct field *f = fields; f->name != NULL; f++) {
 		const char *at = (const char *)body + f->offset;
 
-		if (is_absent(f, at))
+		if (is_absent(c, f, at))
 			continue;
 		mp_cstr(&c->pk, f->name);
 		if (put_value(c, f, at) == -1)
@@ -268,8 +271,10 @@ msg_encode_reply(struct packet *p, enum msg_type t, uint64_t id, uint64_t conn, 
 int
 msg_encode_error(struct packet *p, uint64_t id, uint64_t conn, const struct err *why, struct err *e)
 {
-	struct msg_failure failure = { .code = err_wire_name(why->code), .message = why->text };
-	struct enc         c;
+	struct msg_failure failure = {
+		.code = err_wire_name(why->code), .message = why->text, .detail = detail_of(why)
+	};
+	struct enc c;
 
 	enc_begin(&c, p, e, 4, ENV_REPLY, conn);
 	msgpack_pack_uint64(&c.pk, id);

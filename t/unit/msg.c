@@ -26,6 +26,15 @@ encode(struct packet *p, enum msg_type t, uint64_t conn, const void *body, struc
 	return msg_encode(p, t, UINT64_MAX, conn, body, e);
 }
 
+/* What only boxd's own processes get is left out of a stream. */
+static void
+forget_detail(enum msg_type t, void *body)
+{
+	for (EVERY_FIELD(f, t))
+		if (f->sub == MSG_DETAIL)
+			msg_defaults(MSG_DETAIL, (char *)body + f->offset);
+}
+
 static void
 round_trip(enum msg_type t, enum fill how, uint64_t conn, unsigned from, bool stream)
 {
@@ -33,11 +42,14 @@ round_trip(enum msg_type t, enum fill how, uint64_t conn, unsigned from, bool st
 	struct packet p = { .stream = stream };
 	struct err    e = { 0 };
 	struct msg    m = { 0 };
-	const void   *body = fill_body(&v, t, how);
+	void         *body = fill_body(&v, t, how);
 	const char   *bad = "";
 	enum envelope env = msg_def(t)->envelope == ENV_STRUCT ? ENV_REPLY : msg_def(t)->envelope;
+	int           r = encode(&p, t, conn, body, &e);
 
-	if (encode(&p, t, conn, body, &e) == 0 && take(&m, t, &p, from, &e) == 0)
+	if (stream)
+		forget_detail(t, body);
+	if (r == 0 && take(&m, t, &p, from, &e) == 0)
 		bad = body_differs(t, body, m.body);
 	if (!ok(bad == NULL && m.type == t && m.envelope == env && m.conn == conn &&
 		    m.id == (env == ENV_NOTICE ? 0 : UINT64_MAX),

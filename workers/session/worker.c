@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "mounter.h"
+#include "wire/detail.h"
 
 enum { SUPERVISOR_FD = 3 };
 
@@ -234,8 +235,10 @@ worker_deliver(struct worker *w, struct msg *m)
 void
 worker_broken(struct worker *w, const struct err *why)
 {
-	struct msg_worker_failed failed = { .code = err_wire_name(why->code), .reason = why->text };
-	struct err               e;
+	struct msg_worker_failed failed = {
+		.code = err_wire_name(why->code), .reason = why->text, .detail = detail_of(why)
+	};
+	struct err e;
 
 	if (w->state >= BROKEN)
 		return;
