@@ -25,6 +25,8 @@ struct hostpath_ask {
 	bool               make;           /* the session's own workspace is made when it is missing */
 	bool               directory_only; /* else a regular file will do */
 	const struct strs *roots; /* if there are any it must exist, below one of them; told in LangBot's words */
+	enum err_field     about; /* the same field, for code, */
+	size_t             index; /* and which of them */
 };
 
 struct hostpath {

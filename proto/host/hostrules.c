@@ -25,24 +25,31 @@
 enum relation { APART, IS, BELOW, CONTAINS };
 
 static const struct {
-	bool        closes;        /* else it opens something, or is a ceiling */
-	bool        when_writable; /* else always */
-	bool        openable;      /* by mounts.allow */
-	bool        all_mounts;    /* also what is mounted below the path, and can be seen elsewhere */
-	bool        of_tenants;    /* a directory that holds workspaces */
-	const char *is;            /* "... is blocked" */
-	const char *remedy;
+	bool            closes;        /* else it opens something, or is a ceiling */
+	bool            when_writable; /* else always */
+	bool            openable;      /* by mounts.allow */
+	bool            all_mounts;    /* also what is mounted below the path, and can be seen elsewhere */
+	bool            of_tenants;    /* a directory that holds workspaces */
+	enum err_reason reason;
+	const char     *is; /* "... is blocked" */
+	const char     *remedy;
 } kinds[] = {
-	[RULE_BLOCK] = { true, false, false, true, false, "is blocked by mounts.block",
+	[RULE_BLOCK] = { true, false, false, true, false, REASON_BLOCKED, "is blocked by mounts.block",
 	    "choose a directory elsewhere, or let the operator take it off mounts.block in boxd.conf" },
-	[RULE_SYSTEM] = { true, false, false, false, false, "is blocked", "choose a directory elsewhere" },
-	[RULE_HOME] = { true, false, true, false, false, "is blocked", "choose a directory elsewhere" },
-	[RULE_PROGRAMS] = { true, true, true, false, false, "holds the host's programs", "mount it read-only" },
-	[RULE_OWN] = { true, false, false, true, false, "is boxd's own", "choose a directory elsewhere" },
-	[RULE_OWN_PROGRAMS] = { true, true, false, false, false, "holds boxd's own programs", "mount it read-only" },
-	[RULE_TENANTS] = { true, false, false, true, true, "holds other workspaces", "choose a directory of your own" },
-	[RULE_BESIDE] = { true, false, false, true, true, "holds other workspaces", "choose a directory of your own" },
-	[RULE_WORKSPACES] = { true, false, false, true, true, "holds workspaces",
+	[RULE_SYSTEM] = { true, false, false, false, false, REASON_BLOCKED, "is blocked",
+	    "choose a directory elsewhere" },
+	[RULE_HOME] = { true, false, true, false, false, REASON_BLOCKED, "is blocked", "choose a directory elsewhere" },
+	[RULE_PROGRAMS] = { true, true, true, false, false, REASON_NONE, "holds the host's programs",
+	    "mount it read-only" },
+	[RULE_OWN] = { true, false, false, true, false, REASON_BLOCKED, "is boxd's own",
+	    "choose a directory elsewhere" },
+	[RULE_OWN_PROGRAMS] = { true, true, false, false, false, REASON_NONE, "holds boxd's own programs",
+	    "mount it read-only" },
+	[RULE_TENANTS] = { true, false, false, true, true, REASON_OTHERS, "holds other workspaces",
+	    "choose a directory of your own" },
+	[RULE_BESIDE] = { true, false, false, true, true, REASON_OTHERS, "holds other workspaces",
+	    "choose a directory of your own" },
+	[RULE_WORKSPACES] = { true, false, false, true, true, REASON_NONE, "holds workspaces",
 	    "choose a directory elsewhere, or let the operator name exactly this one in mounts.allow in boxd.conf" },
 	[RULE_MAKE] = { 0 }, /* the last */
 };
@@ -77,11 +84,13 @@ refuse(const struct check *c, const char *name, enum relation how, const struct 
 		snprintf(open, sizeof(open), ", or let the operator open it with mounts.allow = %.200s in boxd.conf",
 		    log_escape(name, strlen(name)));
 	if (how == BELOW && (r->rule == RULE_TENANTS || r->rule == RULE_BESIDE))
-		return err_set(e, E_INVALID, "%s: %s is another workspace's; %s", c->ask->field, path, remedy);
-	if (how == IS)
-		return err_set(e, E_INVALID, "%s: %s %s; %s%s", c->ask->field, path, is, remedy, open);
-	return err_set(e, E_INVALID, "%s: %s %s %.300s, which %s; %s%s", c->ask->field, path,
-	    how == BELOW ? "is below" : "contains", closed, is, remedy, open);
+		err_set(e, E_INVALID, "%s: %s is another workspace's; %s", c->ask->field, path, remedy);
+	else if (how == IS)
+		err_set(e, E_INVALID, "%s: %s %s; %s%s", c->ask->field, path, is, remedy, open);
+	else
+		err_set(e, E_INVALID, "%s: %s %s %.300s, which %s; %s%s", c->ask->field, path,
+		    how == BELOW ? "is below" : "contains", closed, is, remedy, open);
+	return err_because(e, kinds[r->rule].reason, c->ask->about, c->ask->index);
 }
 
 /* ---- what opens ---- */

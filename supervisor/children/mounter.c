@@ -36,15 +36,6 @@ struct mounter {
 
 /* ---- what a command wants --------------------------------------------------------------- */
 
-/* The fields are the exec's, not the session's. */
-static int
-wrong(struct err *e)
-{
-	if (strncmp(e->text, "spec.", 5) == 0)
-		memcpy(e->text, "exec.", 5);
-	return -1;
-}
-
 /* Room for all of the command's mounts and all of the session's. */
 struct plan {
 	struct msg_mount mounts[LIM_MOUNTS];
@@ -78,8 +69,8 @@ mounter_check(const struct msg_spec *session, const struct msg_exec *x, bool *ne
 		return 0;
 	spec.extra_mounts.n = x->extra_mounts.n;
 	spec.extra_mounts.v = x->extra_mounts.v;
-	if (mountspec_fill(&spec, e) == -1)
-		return wrong(e);
+	if (mountspec_fill(&spec, "exec", e) == -1)
+		return -1;
 	plan_mounts(&p, session, x);
 	*needed = p.nmounts > 0 || p.nhidden > 0;
 	return 0;

@@ -40,22 +40,22 @@ check_inside(const char *field, const char *path, char normal[LIM_PATH + 1], str
 
 /* Only verified copies appear below ARTIFACT_ROOT. */
 static int
-check_artifact(const struct msg_mount *m, size_t i, const char *place, struct err *e)
+check_artifact(const struct msg_mount *m, const char *mine, const char *place, struct err *e)
 {
-	char field[64];
+	char field[96];
 
 	if (*m->content_digest != '\0' && !digest_is(m->content_digest))
 		return err_set(e, E_INVALID,
-		    "spec.extra_mounts.%zu.content_digest: '%s' is not sha256: and 64 hexadecimal digits in lower case",
-		    i, shown(m->content_digest));
-	snprintf(field, sizeof(field), "spec.extra_mounts.%zu.manifest_path", i);
+		    "%s.content_digest: '%s' is not sha256: and 64 hexadecimal digits in lower case", mine,
+		    shown(m->content_digest));
+	snprintf(field, sizeof(field), "%s.manifest_path", mine);
 	if (*m->manifest_path != '\0' && check_host(field, m->manifest_path, e) == -1)
 		return -1;
 	if (path_within(place, ARTIFACT_ROOT) && digest_of(m) == NULL)
 		return err_set(e, E_INVALID,
-		    "spec.extra_mounts.%zu: a mount below " ARTIFACT_ROOT " needs mode ro, a content_digest, a "
+		    "%s: a mount below " ARTIFACT_ROOT " needs mode ro, a content_digest, a "
 		    "manifest_path, and the digits of the digest as its mount_path there",
-		    i);
+		    mine);
 	return 0;
 }
 
@@ -72,43 +72,42 @@ same_mount(const struct msg_mount *a, const struct msg_mount *b)
 
 /* The same mount twice is one mount; two different ones cannot be in one place. */
 static int
-check_places(const struct msg_spec *s, size_t i, const char *place, const char *workspace, struct err *e)
+check_places(
+    const struct msg_spec *s, size_t i, const char *mine, const char *place, const char *workspace, struct err *e)
 {
 	char other[LIM_PATH + 1];
 
 	if (strcmp(place, workspace) == 0)
-		return err_set(
-		    e, E_INVALID, "spec.extra_mounts.%zu.mount_path: '%s' is where the workspace is", i, shown(place));
+		return err_set(e, E_INVALID, "%s.mount_path: '%s' is where the workspace is", mine, shown(place));
 	if (path_within(workspace, place))
-		return err_set(e, E_INVALID,
-		    "spec.extra_mounts.%zu.mount_path: a mount on '%s' would hide the workspace %s", i, shown(place),
-		    workspace);
+		return err_set(e, E_INVALID, "%s.mount_path: a mount on '%s' would hide the workspace %s", mine,
+		    shown(place), workspace);
 	for (size_t k = 0; k < i; k++)
 		if (s->extra_mounts.v[k].mode != MOUNT_NONE && path_normal(s->extra_mounts.v[k].mount_path, other) &&
 		    strcmp(place, other) == 0 && !same_mount(&s->extra_mounts.v[i], &s->extra_mounts.v[k]))
-			return err_set(e, E_INVALID,
-			    "spec.extra_mounts.%zu.mount_path: '%s' is the place of extra_mounts.%zu already", i,
-			    shown(place), k);
+			return err_set(e, E_INVALID, "%s.mount_path: '%s' is the place of extra_mounts.%zu already",
+			    mine, shown(place), k);
 	return 0;
 }
 
 static int
-check_extra(const struct msg_spec *s, size_t i, const char *workspace, struct err *e)
+check_extra(const struct msg_spec *s, const char *of, size_t i, const char *workspace, struct err *e)
 {
 	const struct msg_mount *m = &s->extra_mounts.v[i];
-	char                    field[64], place[LIM_PATH + 1];
+	char                    mine[64], field[96], place[LIM_PATH + 1];
 
 	if (m->mode == MOUNT_NONE)
 		return 0;
-	snprintf(field, sizeof(field), "spec.extra_mounts.%zu.host_path", i);
+	snprintf(mine, sizeof(mine), "%s.extra_mounts.%zu", of, i);
+	snprintf(field, sizeof(field), "%s.host_path", mine);
 	if (check_host(field, m->host_path, e) == -1)
 		return -1;
-	snprintf(field, sizeof(field), "spec.extra_mounts.%zu.mount_path", i);
+	snprintf(field, sizeof(field), "%s.mount_path", mine);
 	if (check_inside(field, m->mount_path, place, e) == -1)
 		return -1;
-	if (check_artifact(m, i, place, e) == -1)
+	if (check_artifact(m, mine, place, e) == -1)
 		return -1;
-	return check_places(s, i, place, workspace, e);
+	return check_places(s, i, mine, place, workspace, e);
 }
 
 static int
@@ -125,7 +124,7 @@ check_image(const char *image, struct err *e)
 }
 
 int
-mountspec_fill(struct msg_spec *s, struct err *e)
+mountspec_fill(struct msg_spec *s, const char *of, struct err *e)
 {
 	char workspace[LIM_PATH + 1];
 
@@ -136,7 +135,7 @@ mountspec_fill(struct msg_spec *s, struct err *e)
 	if (*s->host_path != '\0' && check_host("spec.host_path", s->host_path, e) == -1)
 		return -1;
 	for (size_t i = 0; i < s->extra_mounts.n; i++)
-		if (check_extra(s, i, workspace, e) == -1)
+		if (check_extra(s, of, i, workspace, e) == -1)
 			return -1;
 	return 0;
 }

@@ -5,8 +5,8 @@
 #include "base/err.h"
 #include "wire/msg.h"
 
-/* Fill in defaults and refuse what can be seen to be wrong. */
-int mountspec_fill(struct msg_spec *, struct err *);
+/* Fill in defaults and refuse what can be seen to be wrong.  of: whose extra mounts these are, spec or exec. */
+int mountspec_fill(struct msg_spec *, const char *of, struct err *);
 
 /* Is this mount one of its own? */
 bool mountspec_has_extra(const struct msg_spec *, const struct msg_mount *);

@@ -78,7 +78,7 @@ policy_fill_spec(struct msg_spec *s, const struct config *c, struct err *e)
 		s->workspace_mb = c->workspace_mb;
 	if (s->idle_sec == 0)
 		s->idle_sec = c->idle_ttl_sec;
-	return mountspec_fill(s, e);
+	return mountspec_fill(s, "spec", e);
 }
 
 /*
@@ -180,7 +180,7 @@ policy_compare(const char *name, const struct msg_spec *have, const struct msg_s
 			continue; /* extra_mounts: no conflict, each command names its own */
 		policy_value_text(f, (const char *)have + f->offset, h, sizeof(h));
 		policy_value_text(f, (const char *)want + f->offset, w, sizeof(w));
-		return err_set(e, E_CONFLICT, "session %s already exists with %s=%s, not %s", name, f->name, h, w);
+		return err_session(e, E_CONFLICT, "session %s already exists with %s=%s, not %s", name, f->name, h, w);
 	}
 	return 0;
 }

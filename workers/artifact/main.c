@@ -71,7 +71,7 @@ open_place(
 {
 	char                    name[LIM_NAME + 32];
 	struct msg_worker_start rules = { .rules = { m->rules.n, m->rules.v } };
-	struct hostpath_ask     ask = { name, path, false, false, dir, NULL };
+	struct hostpath_ask     ask = { name, path, false, false, dir, NULL, FIELD_NONE, 0 };
 	struct hostpath         h;
 
 	snprintf(name, sizeof(name), "%s.%s", m->field, field);

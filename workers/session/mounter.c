@@ -269,14 +269,6 @@ make(struct worker *w, const struct msg_worker_start *asked, struct msg_mounts_m
 	return made->mounts == -1 ? -1 : 0;
 }
 
-/* The fields are the exec's, not the session's. */
-static void
-rename_field(struct err *e)
-{
-	if (strncmp(e->text, "spec.", 5) == 0)
-		memcpy(e->text, "exec.", 5);
-}
-
 static int
 answer(int channel, const struct msg_mounts_made *made, struct err *e)
 {
@@ -306,7 +298,6 @@ job_do(struct worker *w, int channel, struct msg *m)
 	w->mounts.map_gid = (gid_t)s->map_gid;
 	w->mounts.map = s->map;
 	if (make(w, s, &made, &e) == -1) {
-		rename_field(&e);
 		made.code = err_wire_name(e.code);
 		made.reason = e.text;
 	}

@@ -164,7 +164,7 @@ add_workspace(struct mounts *m, const struct msg_worker_start *s, struct err *e)
 {
 	const struct msg_spec *spec = &s->spec;
 	bool                   rw = spec->host_path_mode == MOUNT_RW;
-	struct hostpath_ask    ask = { "spec.host_path", spec->host_path, rw, rw, true, &spec->roots };
+	struct hostpath_ask ask = { "spec.host_path", spec->host_path, rw, rw, true, &spec->roots, FIELD_HOST_PATH, 0 };
 
 	if (mounts_private(spec))
 		return 0;
@@ -209,9 +209,10 @@ add_extra(struct mounts *m, const struct msg_worker_start *s, struct err *e)
 		const struct msg_mount *x = &s->spec.extra_mounts.v[i];
 		char                    field[64];
 		bool                    rw = x->mode == MOUNT_RW;
-		struct hostpath_ask     ask = { field, x->host_path, rw, false, false, NULL };
+		struct hostpath_ask     ask = { field, x->host_path, rw, false, false, NULL, FIELD_EXTRA_MOUNTS, i };
 
-		snprintf(field, sizeof(field), "spec.extra_mounts.%zu.host_path", i);
+		snprintf(
+		    field, sizeof(field), "%s.extra_mounts.%zu.host_path", s->work == WORK_MOUNT ? "exec" : "spec", i);
 		if (x->mode == MOUNT_NONE || is_placed(m, x->mount_path))
 			continue;
 		if (entry_add(m, &ask, digest_of(x), x->mount_path, s, e) == -1 ||
@@ -264,7 +265,7 @@ mounts_sources(const struct mounts *m, char *line, size_t size, struct err *e)
 static int
 reopen_extra(struct mounts *m, const char *path, const struct msg_worker_start *s, struct err *e)
 {
-	struct hostpath_ask ask = { "extra_mounts", path, true, false, false, NULL };
+	struct hostpath_ask ask = { "extra_mounts", path, true, false, false, NULL, FIELD_EXTRA_MOUNTS, 0 };
 	struct hostpath     h;
 	struct stat         st;
 
@@ -278,7 +279,7 @@ int
 mounts_reopen(struct mounts *m, const struct msg_worker_start *s, struct err *e)
 {
 	struct hostpath_ask ask = { "spec.host_path", s->spec.host_path, s->spec.host_path_mode == MOUNT_RW, false,
-		true, &s->spec.roots };
+		true, &s->spec.roots, FIELD_HOST_PATH, 0 };
 	struct hostpath     h;
 
 	for (size_t i = 0; i < s->counted.n; i++)
