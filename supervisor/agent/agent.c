@@ -8,6 +8,7 @@
 #include "core/registry.h"
 #include "core/reply.h"
 #include "core/share.h"
+#include "wire/detail.h"
 
 /* ---- the end of a call ---- */
 
@@ -57,39 +58,17 @@ settle(struct agent_call *c)
 
 /* ---- texts ---- */
 
-/* In place; both are in the text at most once. */
-static void
-replace(struct err *e, const char *what, const char *by)
-{
-	char       *at = *what != '\0' ? strstr(e->text, what) : NULL;
-	struct err  old = *e;
-	const char *rest;
-
-	if (at == NULL)
-		return;
-	rest = old.text + (at - e->text) + strlen(what);
-	snprintf(at, sizeof(e->text) - (size_t)(at - e->text), "%s%s", by, rest);
-}
-
-/*
- * A session speaks of itself by its full name, and of a command that was stopped while it wrote too much; LangBot's
- * check knows the agent's id, and looks before and after.
- */
+/* A workspace's quota is told in the words of LangBot's own check: it knows the agent's id, and looks before and after. */
 static struct err
 in_langbots_words(const struct agent_call *c, const struct err *e)
 {
 	struct err mine = *e;
-	char       text[LIM_NAME + 32], id[LIM_NAME + 32];
 
-	snprintf(text, sizeof(text), "session %s failed: ", c->plan.session);
-	if (strncmp(mine.text, text, strlen(text)) == 0)
-		replace(&mine, text, "");
-	if (mine.code != E_QUOTA)
-		return mine;
-	replace(&mine, " during execution: ", " after execution: ");
-	snprintf(text, sizeof(text), "session_id=%s", c->plan.session);
-	snprintf(id, sizeof(id), "session_id=%s", c->plan.session_id);
-	replace(&mine, text, id);
+	err_strip(&mine);
+	if (mine.reason == REASON_OUTGROWN)
+		err_say(&mine, PART_WHEN, "after execution");
+	if (mine.code == E_QUOTA)
+		err_say(&mine, PART_SESSION, c->plan.session_id);
 	return mine;
 }
 
@@ -151,11 +130,12 @@ end_session_first(struct agent_call *c)
 
 /* What it left is too much: the session goes, its result is not told, the files stay. */
 static void
-withhold(struct agent_call *c, const char *text)
+withhold(struct agent_call *c, const struct msg_exec_result *x)
 {
 	struct err e;
 
-	err_set(&e, E_QUOTA, "%s", text);
+	err_set(&e, E_QUOTA, "%s", x->error);
+	detail_take(&e, &x->detail);
 	c->why = in_langbots_words(c, &e);
 	end_session_first(c);
 }
@@ -203,7 +183,7 @@ on_executed(void *arg, const struct msg *m)
 
 		fail(c, &e);
 	} else if (is_over_quota(x)) {
-		withhold(c, x->error);
+		withhold(c, x);
 	} else {
 		finish(c, x);
 	}

@@ -26,7 +26,7 @@ to_session(struct boxd *h, const char *name, const struct msg *m, struct err *e)
 	struct session *s = registry_find(h->registry, name);
 
 	if (s == NULL)
-		return err_set(e, E_NOTFOUND, "session %s not found", log_escape(name, strlen(name)));
+		return err_session(e, E_NOTFOUND, "session %s not found", log_escape(name, strlen(name)));
 	return session_deliver(s, m, e);
 }
 

@@ -135,7 +135,7 @@ on_exec(struct session *s, const struct msg *m, struct err *e)
 	if (mounter_check(&s->spec, &x, &mounts, e) == -1)
 		return -1;
 	if (requests_count(&s->pending, MSG_EXEC) >= LIM_EXECS)
-		return err_set(e, E_CAPACITY, "%d commands are running in session %s already", LIM_EXECS, s->name);
+		return err_session(e, E_CAPACITY, "%d commands are running in session %s already", LIM_EXECS, s->name);
 	if ((r = request_add(&s->pending, m)) == NULL)
 		return err_set(e, E_SYS, "no memory for a request");
 	r->exec = boxd_next_id(s->boxd);
@@ -160,7 +160,7 @@ forward(struct session *s, const struct msg *m, struct err *e)
 	struct request *r;
 
 	if (requests_forwarded(&s->pending) >= LIM_EXECS)
-		return err_set(e, E_CAPACITY, "%d requests are waiting in session %s already", LIM_EXECS, s->name);
+		return err_session(e, E_CAPACITY, "%d requests are waiting in session %s already", LIM_EXECS, s->name);
 	if ((r = request_add(&s->pending, m)) == NULL)
 		return err_set(e, E_SYS, "no memory for a request");
 	r->exec = boxd_next_id(s->boxd);
@@ -184,7 +184,7 @@ static int
 on_usage(struct session *s, const struct msg *m, struct err *e)
 {
 	if (requests_count(&s->pending, MSG_FILE_USAGE) >= LIM_USAGE_PENDING)
-		return err_set(
+		return err_session(
 		    e, E_BUSY, "what session %s holds is being counted %d times already", s->name, LIM_USAGE_PENDING);
 	return forward(s, m, e);
 }
@@ -355,9 +355,11 @@ session_deliver(struct session *s, const struct msg *m, struct err *e)
 	if (on[m->type] == NULL && !passed)
 		return err_set(e, E_PROTO, "a session takes no %s", msg_name(m->type));
 	if (s->state == STATE_CLOSING && !(r->when & WHILE_CLOSING))
-		return err_set(e, E_STATE, "session %s is being deleted", s->name);
-	if (r->when & NEEDS_AWAKE && s->paused)
-		return err_set(e, E_STATE, "session %s is paused; boxctl resume %s", s->name, s->name);
+		return err_session(e, E_STATE, "session %s is being deleted", s->name);
+	if (r->when & NEEDS_AWAKE && s->paused) {
+		err_session(e, E_STATE, "session %s is paused; boxctl resume %s", s->name, s->name);
+		return err_because(e, REASON_PAUSED, FIELD_NONE, 0);
+	}
 	return on[m->type] != NULL ? on[m->type](s, m, e) : on_forward(s, m, e);
 }
 

@@ -14,6 +14,7 @@
 #include "core/reply.h"
 #include "core/router.h"
 #include "core/session_impl.h"
+#include "wire/detail.h"
 
 /* ---- timers ------------------------------------------------------------------------ */
 
@@ -216,7 +217,7 @@ session_close(struct session *s, const char *why)
 {
 	struct err e;
 
-	err_set(&e, s->boxd->stopping ? E_SHUTDOWN : E_STATE, "session %s is closed: %s", s->name, why);
+	err_session(&e, s->boxd->stopping ? E_SHUTDOWN : E_STATE, "session %s is closed: %s", s->name, why);
 	fail(s, &e);
 }
 
@@ -236,8 +237,8 @@ start_again_later(struct session *s)
 		log_error("session=%lu leftovers stay until the next start of boxd", s->id);
 		finish(s, 0);
 	} else if (delay < 0) {
-		err_set(&e, E_CRASH, "session %s failed: its worker crashed %u times within %.0f s", s->name,
-		    s->restart.recent, policy.window_sec);
+		err_set(&e, E_CRASH, "its worker crashed %u times within %.0f s", s->restart.recent, policy.window_sec);
+		err_context(&e, "session %s failed", s->name);
 		fail(s, &e);
 	} else {
 		ev_timer_set(&s->restart_timer, delay, 0.);
@@ -284,7 +285,7 @@ check_required(const struct session *s, struct err *e)
 		for (size_t k = 0; k < s->spec.require.n; k++)
 			wanted |= strcmp(s->spec.require.v[k], name) == 0;
 		if (wanted && !own[i].holds)
-			return err_set(e, E_BACKEND,
+			return err_session(e, E_BACKEND,
 			    "the workspace of session %s has not the required wall %s: it is %s, with %s; "
 			    "remedy: a private workspace, or a host_path on a file system with project quotas",
 			    s->name, name, s->disk.workspace, *s->disk.quota != '\0' ? s->disk.quota : "no quota");
@@ -375,7 +376,9 @@ on_worker_failed(struct session *s, struct msg *m)
 	struct err                      e;
 
 	log_at(code == E_INVALID ? LOG_INFO : LOG_ERROR, "session=%lu name=%s failed: %s", s->id, s->name, f->reason);
-	err_set(&e, code == E__COUNT ? E_CRASH : code, "session %s failed: %s", s->name, f->reason);
+	err_set(&e, code == E__COUNT ? E_CRASH : code, "%s", f->reason);
+	detail_take(&e, &f->detail);
+	err_context(&e, "session %s failed", s->name);
 	fail(s, &e);
 }
 

@@ -50,7 +50,7 @@ rewrite(const struct session *s, enum change what, struct err *e)
 		apply(s, what, &now);
 		r = same ? 0 : statefile_write(s->dir, &now, e);
 	} else if (r == 1) {
-		r = err_set(e, E_STATE, "session %s has no state file", s->name);
+		r = err_session(e, E_STATE, "session %s has no state file", s->name);
 	}
 	msg_clear(&m);
 	buf_clear(&bytes);

@@ -96,19 +96,18 @@ action_done(struct action *a)
 	action_reply(a, MSG_DONE, &(struct msg_done){});
 }
 
-/* A workspace knows its sessions by the names it gave them. */
-static void
-use_logical(const struct action *a, struct err *e)
+void
+action_use_logical(const struct action *a, struct err *e)
 {
-	const struct err had = *e;
-	const char      *from = had.text, *logical = action_logical(a), *hit;
-	size_t           n = 0, len = strlen(a->name);
+	const char *logical = action_logical(a);
+	bool        failed = e->context > 0;
 
-	while (len > 0 && (hit = strstr(from, a->name)) != NULL) {
-		n += (size_t)snprintf(e->text + n, sizeof(e->text) - n, "%.*s%s", (int)(hit - from), from, logical);
-		from = hit + len; /* the name became shorter, so it all fits */
-	}
-	snprintf(e->text + n, sizeof(e->text) - n, "%s", from);
+	err_strip(e);
+	if (e->reason == REASON_PAUSED)
+		err_set(e, E_STATE, "session %s is paused; boxctl resume %s", logical, logical);
+	err_say(e, PART_SESSION, logical);
+	if (failed)
+		err_prefix(e, "session %s failed", logical);
 }
 
 void
@@ -118,7 +117,7 @@ action_fail(struct action *a, const struct err *why)
 
 	if (e.code == E_VALUE && (a->type == MSG_BOX_EXEC || a->type == MSG_BOX_CREATE))
 		e.code = E_INVALID; /* upstream says so of these two */
-	use_logical(a, &e);
+	action_use_logical(a, &e);
 	if (e.code == E_ARTIFACT)
 		err_prefix(&e, "Immutable artifact preparation failed");
 	reply_fail(a->langbot->boxd, a->conn, a->id, &e);

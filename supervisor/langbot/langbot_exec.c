@@ -2,6 +2,7 @@
 #include "core/registry.h"
 #include "langbot/exec_notice.h"
 #include "langbot/langbot_impl.h"
+#include "wire/detail.h"
 
 /* ---- what is told of it -------------------------------------------------------------------------- */
 
@@ -78,6 +79,21 @@ exec_failed(struct action *a, const struct err *why)
 	action_fail(a, &e);
 }
 
+/* What it left stays, but nobody is told that it went well. */
+static void
+withhold(struct action *a, const struct msg_exec_result *x)
+{
+	struct msg_box_result over = { .session_id = action_logical(a), .backend = "" };
+	struct err            e;
+
+	err_set(&e, E_QUOTA, "%s", x->error);
+	detail_take(&e, &x->detail);
+	action_use_logical(a, &e);
+	over.notice = e.text;
+	over.stdout = over.stderr = blob_of("", 0);
+	end_session_first(a, &over, on_over_quota);
+}
+
 static void
 on_result(struct action *a, const struct msg *reply)
 {
@@ -88,11 +104,8 @@ on_result(struct action *a, const struct msg *reply)
 		exec_failed(a, &reply->error);
 		return;
 	}
-	if (x->cause == CAUSE_DISK) { /* what it left stays, but nobody is told that it went well */
-		struct msg_box_result over = { .session_id = action_logical(a), .backend = "", .notice = x->error };
-
-		over.stdout = over.stderr = blob_of("", 0);
-		end_session_first(a, &over, on_over_quota);
+	if (x->cause == CAUSE_DISK) {
+		withhold(a, x);
 		return;
 	}
 	exec_notice(x, &a->making->native, a->making->spec.timeout_sec, notice, sizeof(notice));

@@ -111,6 +111,9 @@ bool context_same_workspace(const struct msg_context *, const struct msg_context
 /* The session's name as its workspace sees it. */
 const char *action_logical(const struct action *);
 
+/* Where the text names the session, it has that name from here on. */
+void action_use_logical(const struct action *, struct err *);
+
 /* The session it names; -1 and upstream's text when that cannot be. */
 int action_name(struct action *, const char *logical, struct err *);
 

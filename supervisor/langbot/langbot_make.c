@@ -40,54 +40,30 @@ session_request_free(struct session_request *m)
 
 /* ---- create -------------------------------------------------------------------------------------- */
 
-/* "session <name> failed: spec.host_path: ...": what failed is what was asked for. */
-static const char *
-reason_of(const struct action *a, const struct err *e)
-{
-	char prefix[LIM_NAME + 32];
-
-	snprintf(prefix, sizeof(prefix), "session %s failed: ", a->name);
-	return strncmp(e->text, prefix, strlen(prefix)) == 0 ? e->text + strlen(prefix) : e->text;
-}
-
-static bool
-is_blocked(const char *reason)
-{
-	return strstr(reason, "is blocked") != NULL || strstr(reason, "is boxd's own") != NULL;
-}
-
-static bool
-is_of_others(const char *reason)
-{
-	return strstr(reason, "is another workspace's") != NULL || strstr(reason, "other workspaces") != NULL;
-}
-
 /* The rules for host paths are boxd's; whom they block reads what LangBot's own list says. */
-static bool
-say_blocked(const struct action *a, const char *reason, struct err *e)
+static void
+say_blocked(const struct action *a, struct err *e)
 {
 	const struct msg_spec *s = &a->making->native;
-	size_t                 i;
-	int                    n = 0;
+	const enum err_reason  r = e->reason;
 
-	if (strncmp(reason, "spec.host_path: ", 16) == 0 && (is_blocked(reason) || is_of_others(reason)))
-		return spec_refuse_blocked(a->langbot, "host_path", s->host_path, e) == -1;
-	if (!is_blocked(reason))
-		return false;
-	return sscanf(reason, "spec.extra_mounts.%zu.host_path: %n", &i, &n) == 1 && n > 0 && i < s->extra_mounts.n &&
-	       spec_refuse_blocked(a->langbot, "extra_mounts.host_path", s->extra_mounts.v[i].host_path, e) == -1;
+	if (e->field == FIELD_HOST_PATH && (r == REASON_BLOCKED || r == REASON_OTHERS))
+		spec_refuse_blocked(a->langbot, "host_path", s->host_path, e);
+	else if (e->field == FIELD_EXTRA_MOUNTS && r == REASON_BLOCKED && e->number < s->extra_mounts.n)
+		spec_refuse_blocked(a->langbot, "extra_mounts.host_path", s->extra_mounts.v[e->number].host_path, e);
 }
 
+/* What failed is what was asked for: of whose session it is nothing need be said. */
 static void
 create_failed(struct action *a, const struct err *why)
 {
-	const char *reason = reason_of(a, why);
-	struct err  e = *why;
+	struct err e = *why;
 
+	err_strip(&e);
 	if (a->langbot->shutting_down > 0)
 		err_set(&e, E_SHUTDOWN, "Box runtime is shutting down");
-	else if (why->code != E_INVALID || !say_blocked(a, reason, &e))
-		err_set(&e, why->code, "%s", reason);
+	else
+		say_blocked(a, &e);
 	action_fail(a, &e);
 }
 

@@ -41,8 +41,8 @@ process_failed(struct action *a, const char *process, const struct err *why)
 	} else if (why->code == E_CAPACITY && a->process_limit != 0) {
 		share_check(a->langbot->boxd->config, a->process_limit, a->process_limit, E_CAPACITY,
 		    "Box managed process capacity reached", &e);
-	} else if (why->code == E_CAPACITY && strncmp(why->text, "managed process", 15) == 0) {
-		err_set(&e, E_CAPACITY, "Box %s", why->text);
+	} else if (why->reason == REASON_PROCESSES) {
+		err_set(&e, E_CAPACITY, "Box managed process capacity reached (%lu)", why->number);
 	}
 	action_fail(a, &e);
 }

@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/memfd.h"
+#include "wire/detail.h"
 #include "worker.h"
 
 struct exec {
@@ -23,7 +24,7 @@ struct exec {
 	bool                 is_late; /* that time has come */
 
 	/* under a watched quota */
-	char                  *over;   /* owned; why it is being killed, or NULL */
+	struct err            *over;   /* owned; why it is being killed, or NULL */
 	bool                   ended;  /* the result waits for the workspace to be measured */
 	struct msg_exec_result result; /* borrows from the next */
 	struct owned_msg       kept;
@@ -336,6 +337,14 @@ exec_running(const struct worker *w)
 	return false;
 }
 
+static struct err *
+copy_of(const struct err *e)
+{
+	struct err *copy = malloc(sizeof(*copy));
+
+	return copy == NULL ? NULL : memcpy(copy, e, sizeof(*copy));
+}
+
 void
 exec_kill_all(struct worker *w, const struct err *why)
 {
@@ -343,7 +352,7 @@ exec_kill_all(struct worker *w, const struct err *why)
 	struct err   ignored;
 
 	LIST_FOREACH (x, &w->execs, next) {
-		if (x->ended || x->over != NULL || (x->over = strdup(why->text)) == NULL)
+		if (x->ended || x->over != NULL || (x->over = copy_of(why)) == NULL)
 			continue;
 		link_send(w->down, MSG_CANCEL, QUOTA_KILL, 0, &(struct msg_cancel){ .call = x->id }, &ignored);
 		expect_answer(x);
@@ -397,7 +406,8 @@ exec_finish(struct worker *w, struct exec *x, struct msg_exec_result *r)
 
 	r->session = w->name;
 	if (x->over != NULL) {
-		r->error = x->over;
+		r->error = x->over->text;
+		r->detail = detail_of(x->over);
 		if (r->cause != CAUSE_TIMEOUT)
 			r->cause = CAUSE_DISK;
 	}
@@ -433,7 +443,7 @@ exec_measured(struct worker *w, uint64_t id, const struct err *over)
 	if (x == NULL || !x->ended)
 		return;
 	if (over != NULL)
-		x->over = strdup(over->text);
+		x->over = copy_of(over);
 	exec_finish(w, x, &x->result);
 }
 

@@ -266,7 +266,7 @@ files_request(struct worker *w, struct msg *m, struct err *e)
 	struct files *f = files_of(w);
 
 	if (f->ncalls >= LIM_FILES_WAITING)
-		return err_set(e, E_BUSY, "%zu file requests are waiting in session %s", f->ncalls, w->name);
+		return err_session(e, E_BUSY, "%zu file requests are waiting in session %s", f->ncalls, w->name);
 	struct file_call *c = calloc(1, sizeof(*c));
 	if (c == NULL)
 		return err_set(e, E_SYS, "no memory for a file request");

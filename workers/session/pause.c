@@ -49,7 +49,7 @@ on_look(struct ev_loop *loop, ev_timer *t, int revents)
 	if (w->pause == FREEZING && cgroup_is_frozen(&w->cgroup)) {
 		finish(w, PAUSED, NULL);
 	} else if (ev_now(loop) >= w->pause_until) {
-		err_set(&e, E_BUSY, "not every process of session %s stopped within %.0f s; it goes on", w->name,
+		err_session(&e, E_BUSY, "not every process of session %s stopped within %.0f s; it goes on", w->name,
 		    LIM_PAUSE_SEC);
 		give_up(w, &e);
 	}
@@ -63,7 +63,7 @@ pause_start(struct worker *w, struct msg *m, struct err *e)
 	if (w->pause == PAUSED)
 		return link_reply(w->up, MSG_DONE, m->id, 0, &done, e);
 	if (w->pause != RUNNING)
-		return err_set(e, E_BUSY, "session %s is being paused already", w->name);
+		return err_session(e, E_BUSY, "session %s is being paused already", w->name);
 	if (cgroup_can_freeze(&w->cgroup, e) == -1)
 		return -1;
 	if (link_send(w->down, MSG_PING, PAUSE_PING, 0, &(struct msg_ping){}, e) == -1)
@@ -97,7 +97,7 @@ pause_end(struct worker *w, struct msg *m, struct err *e)
 	struct msg_done done;
 
 	if (w->pause == ASKED || w->pause == FREEZING)
-		return err_set(e, E_BUSY, "session %s is being paused", w->name);
+		return err_session(e, E_BUSY, "session %s is being paused", w->name);
 	if (w->pause == PAUSED) {
 		cgroup_thaw(&w->cgroup);
 		w->pause = RUNNING;

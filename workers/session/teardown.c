@@ -92,7 +92,7 @@ teardown_start(struct worker *w, uint64_t request)
 {
 	struct err why;
 
-	err_set(&why, E_STATE, "session %s is being deleted", w->name);
+	err_session(&why, E_STATE, "session %s is being deleted", w->name);
 	bool has_helper = files_running(w);
 	exec_fail_all(w, &why);
 	files_fail_all(w, &why);

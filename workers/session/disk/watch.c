@@ -75,10 +75,12 @@ obstacle(const struct scan_total *t, char text[128])
 static void
 tell_where(const struct watch *w, struct err *e)
 {
-	size_t used = strlen(e->text);
+	size_t used = strlen(e->text), len = strlen(w->worker->name);
 
-	snprintf(e->text + used, sizeof(e->text) - used, " host_path=%s session_id=%s", w->worker->about.spec.host_path,
-	    w->worker->name);
+	used += (size_t)snprintf(e->text + used, sizeof(e->text) - used, " host_path=%s session_id=%s",
+	    w->worker->about.spec.host_path, w->worker->name);
+	if (used < sizeof(e->text))
+		e->part[PART_SESSION] = (struct err_span){ (uint16_t)(used - len), (uint16_t)len };
 }
 
 /* The first two are what LangBot's own check says, to the letter. */
@@ -91,17 +93,23 @@ tell(const struct watch *w, enum phase phase, struct err *e)
 	if (w->lost)
 		*e = w->reason;
 	else if (t->end == SCAN_MANY)
-		err_set(
-		    e, E_QUOTA, "workspace entry limit exceeded %s: entries>%lu", phase_text[phase], w->max_entries);
+		err_set_part(e, E_QUOTA, PART_WHEN, "workspace entry limit exceeded %s: entries>%lu", phase_text[phase],
+		    w->max_entries);
 	else if (t->end == SCAN_DEEP)
-		err_set(e, E_QUOTA, "workspace depth limit exceeded %s: depth>%d", phase_text[phase], LIM_SCAN_DEPTH);
+		err_set_part(e, E_QUOTA, PART_WHEN, "workspace depth limit exceeded %s: depth>%d", phase_text[phase],
+		    LIM_SCAN_DEPTH);
 	else if (t->bytes > w->max_bytes)
-		err_set(e, E_QUOTA, "workspace quota exceeded %s: used=%lu bytes limit=%lu bytes entries=%lu",
-		    phase_text[phase], t->bytes, w->max_bytes, t->entries);
+		err_set_part(e, E_QUOTA, PART_WHEN,
+		    "workspace quota exceeded %s: used=%lu bytes limit=%lu bytes entries=%lu", phase_text[phase],
+		    t->bytes, w->max_bytes, t->entries);
 	else
-		err_set(e, E_QUOTA, "workspace quota cannot be checked %s: %s", phase_text[phase], obstacle(t, text));
-	if (!w->lost)
-		tell_where(w, e);
+		err_set_part(e, E_QUOTA, PART_WHEN, "workspace quota cannot be checked %s: %s", phase_text[phase],
+		    obstacle(t, text));
+	if (w->lost)
+		return;
+	tell_where(w, e);
+	if (phase == DURING)
+		err_because(e, REASON_OUTGROWN, FIELD_NONE, 0);
 }
 
 /* ---- scanning --------------------------------------------------------------------------- */

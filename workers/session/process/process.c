@@ -58,7 +58,8 @@ need(const struct worker *w, const char *name, struct err *e)
 	if (*name == '\0')
 		name = DEFAULT_NAME;
 	if (p == NULL)
-		err_set(e, E_NOTFOUND, "session %s has no managed process %s", w->name, log_escape(name, strlen(name)));
+		err_session(
+		    e, E_NOTFOUND, "session %s has no managed process %s", w->name, log_escape(name, strlen(name)));
 	return p;
 }
 
@@ -250,7 +251,7 @@ make_room(struct worker *w, struct err *e)
 		process_forget(oldest);
 	if (w->processes->n < LIM_PROCESSES)
 		return 0;
-	return err_set(e, E_CAPACITY, "session %s has %d managed processes already", w->name, LIM_PROCESSES);
+	return err_session(e, E_CAPACITY, "session %s has %d managed processes already", w->name, LIM_PROCESSES);
 }
 
 /* One that waited to start in the place of another, and will not. */
@@ -304,8 +305,10 @@ processes_start(struct worker *w, struct msg *m, struct err *e)
 		record.spec.workdir = mounts_workdir(&w->about.spec);
 	if (process_check(&record.spec, e) == -1)
 		return -1;
-	if (body->capacity > 0 && (old == NULL || !process_is_live(old)))
-		return err_set(e, E_CAPACITY, "managed process capacity reached (%lu)", body->capacity);
+	if (body->capacity > 0 && (old == NULL || !process_is_live(old))) {
+		err_set(e, E_CAPACITY, "managed process capacity reached (%lu)", body->capacity);
+		return err_because(e, REASON_PROCESSES, FIELD_NONE, body->capacity);
+	}
 	struct process *p = process_open(w, &record, e);
 	if (p == NULL)
 		return -1;

@@ -436,7 +436,7 @@ refuse_readers(struct worker *w)
 	struct err     why, ignored;
 
 	while ((r = LIST_FIRST(&w->processes->readers)) != NULL) {
-		err_set(&why, E_NOTFOUND, "session %s has no managed process %s any more", w->name,
+		err_session(&why, E_NOTFOUND, "session %s has no managed process %s any more", w->name,
 		    log_escape(r->process, strlen(r->process)));
 		link_fail(w->up, r->call, 0, &why, &ignored);
 		LIST_REMOVE(r, next);
