@@ -40,15 +40,20 @@ copy_leave_out(struct copy *c, const char *what)
 
 /* ---- into a session ------------------------------------------------------------------- */
 
-/* Is it there, and a directory?  1 yes, 0 it is something else, -1 it is not there; -2 and why this cannot be told. */
+/* Is it there, and a directory?  1 yes, 0 it is something else, -1 it is not there, but its session is; -2 and why not. */
 static int
 session_dir(struct copy *c, const char *path, struct err *e)
 {
 	struct msg_file_stat ask = { .session = c->session, .path = path };
+	struct msg_file_stat workspace = { .session = c->session, .path = "." };
 	struct msg           reply;
 
-	if (client_call(c->client, MSG_FILE_STAT, &ask, &reply, e) == -1)
-		return e->code == E_NOTFOUND && strstr(e->text, "is not there") != NULL ? -1 : -2;
+	if (client_call(c->client, MSG_FILE_STAT, &ask, &reply, e) == -1) {
+		if (e->code != E_NOTFOUND || client_call(c->client, MSG_FILE_STAT, &workspace, &reply, e) == -1)
+			return -2;
+		msg_clear(&reply);
+		return -1;
+	}
 	bool is_dir = ((const struct msg_file_info *)reply.body)->kind == FILE_KIND_DIR;
 	msg_clear(&reply);
 	return is_dir;

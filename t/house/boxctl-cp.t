@@ -63,7 +63,8 @@ like "$(boxctl cp "$D/src" s:json -o json)" '"files": 4,' "-o json counts"
 for bad in "s:nosuch $D/x:1:nosuch is not there" "$D/nosuch s::1:No such file" "$D/src s:a:1:a is not a directory" \
 	"s:src $D/a:1:is not a directory" "$D/a s:nodir/:1:nodir is not there" "$D/a s:no/dir/x:1:no is not there" \
 	"s:src -:1:src is a directory" "- s:src:1:name the file" "$D/a $D/b:2:exactly one" "s:a s:b:2:exactly one" \
-	"s:../x -:1:has a '..'" "s:src/sub/link -:1:is a symlink" "nosuch:x -:1:session nosuch not found"; do
+	"s:../x -:1:has a '..'" "s:src/sub/link -:1:is a symlink" "nosuch:x -:1:session nosuch not found" \
+	"$D/a nosuch:x:1:session nosuch not found" "$D/a nosuch:x/:1:session nosuch not found" "- nosuch:x:1:session nosuch not found"; do
 	words=${bad%:*:*} text=${bad##*:} code=${bad%:*}
 	code=${code##*:}
 	cp_ $words </dev/null >/dev/null
