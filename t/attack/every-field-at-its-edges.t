@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every field of every request, at its edges, at both doors: each is answered once, and nobody else notices.
+# Every field of every request, at its edges, at both doors: each is served, answered once, and nobody else notices.
 # The requests are made from the tables and from what LangBot's actions read (t/lib/c/edges.h).
 . t/lib/sh/hostile.sh
 [ -x "$BUILD/t/edges" ] || plan skip_all "$BUILD/t/edges is not built: make tests"

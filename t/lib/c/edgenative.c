@@ -182,7 +182,7 @@ try_fields(struct peer *p, enum msg_type top, enum msg_type t, struct way *w, co
 	}
 }
 
-/* A session for this request alone: it may pause it, or end it. */
+/* As it should be. */
 static void
 one_request(struct peer *p, enum msg_type t, const char *session)
 {
@@ -205,11 +205,14 @@ edges_native(struct peer *p)
 
 		if (env == ENV_STRUCT || !(msg_def(t)->from & FROM_CLIENT))
 			continue;
+		/* a session for this request alone: it may pause it, or end it */
 		snprintf(session, sizeof(session), "edge-%s", msg_name(t));
 		one_request(p, MSG_CREATE, session);
 		one_request(p, MSG_PROCESS_START, session);
 		w.n = 0;
 		try_fields(p, t, t, &w, session);
+		if (msg_def(t)->fields->name == NULL)
+			one_request(p, t, session);
 		one_request(p, MSG_DELETE, session);
 	}
 }

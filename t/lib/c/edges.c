@@ -253,6 +253,18 @@ is_alive(struct peer *p)
 	return answered;
 }
 
+/* It is declared, and somebody on its way has no handler for it. */
+static bool
+is_unserved(const struct buf *b)
+{
+	static const char *const texts[] = { " is not for clients", " takes no ", " is not served" };
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		if (memmem(b->data, b->len, texts[i], strlen(texts[i])) != NULL)
+			return true;
+	return false;
+}
+
 void
 batch_begin(struct batch *b, struct peer *p, const char *what)
 {
@@ -284,6 +296,8 @@ batch_end(struct batch *b)
 		if (id < b->first || id >= p->next || answered[id - b->first])
 			blame(b, "an answer to nothing, or a second one", id);
 		else {
+			if (is_unserved(&m))
+				blame(b, "nobody serves it", id);
 			answered[id - b->first] = true;
 			left--;
 		}

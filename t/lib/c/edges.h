@@ -30,8 +30,8 @@ bool peer_take(struct peer *, struct buf *);
 uint64_t reply_id(const struct peer *, const struct buf *);
 
 /*
- * A batch: requests that are sent at once, ids [first, next).  Every one must be answered, once, and the bystanders
- * must answer a ping of theirs afterwards.
+ * A batch: requests that are sent at once, ids [first, next).  Every one must be served, and answered once, and the
+ * bystanders must answer a ping of theirs afterwards.
  */
 struct batch {
 	struct peer *peer;
