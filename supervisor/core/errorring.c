@@ -7,13 +7,6 @@
 
 #include "base/clock.h"
 
-/* LangBot's name of each. */
-static const char *const classes[] = {
-#define ERROR(E, wire, class, doc) [E_##E] = class,
-#include "base/errors.def"
-#undef ERROR
-};
-
 struct entry {
 	char          timestamp[48];
 	enum err_code code;
@@ -87,7 +80,7 @@ errorring_list(const struct errorring *r, const struct errorring_who *who, struc
 			continue;
 		v[n++] = (struct msg_agent_error){
 			.timestamp = en->timestamp,
-			.type = classes[en->code],
+			.type = err_class(en->code),
 			.message = en->message,
 			.query_id = en->query_id,
 			.instance = en->instance,
