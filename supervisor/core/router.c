@@ -1,5 +1,6 @@
 #include "core/router.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -237,6 +238,7 @@ route_relay(struct boxd *h, const struct relay_right *right, struct msg *m, stru
 
 	if (session == NULL || process == NULL) /* it names a request of its own connection */
 		return route(h, m, e);
+	assert(msg_def(m->type)->size <= sizeof(body)); /* who makes another FOR_RELAYS adds it to the union */
 	memcpy(&body, m->body, msg_def(m->type)->size);
 	const char **name = (const char **)((char *)&body + session->offset);
 	const char  *which = *(const char **)((char *)&body + process->offset);
