@@ -74,43 +74,12 @@ in_langbots_words(const struct agent_call *c, const struct err *e)
 
 /* ---- steps ---- */
 
-static struct agent_call *
-find_step(struct agent *a, uint64_t step)
-{
-	struct agent_call *c;
-
-	LIST_FOREACH (c, &a->calls, next)
-		if (c->step == step)
-			return c;
-	return NULL;
-}
-
-static ask_fn on_deleted;
-
-/* The answer may be there before ask returns, and the call over or further: then no step of that number is left. */
+/* The answer may be there before this returns, and the call over. */
 static void
 step(struct agent_call *c, enum msg_type t, const void *body, ask_fn *fn)
 {
-	struct agent *a = c->agent;
-	uint64_t      me = ++a->steps;
-	struct err    e = { 0 };
-
-	c->step = me;
-	c->asked = 0;
 	c->running = t == MSG_EXEC;
-	uint64_t id = ask(a->boxd, t, body, fn, c, &e);
-	if (id == 0 && fn == on_deleted) {
-		settle(c);
-		return;
-	}
-	if (id == 0) {
-		e = in_langbots_words(c, &e);
-		fail(c, &e);
-		return;
-	}
-	c = find_step(a, me);
-	if (c != NULL)
-		c->asked = id;
+	ask_as(c->agent->boxd, &c->asked, t, body, fn, c);
 }
 
 static void

@@ -16,7 +16,6 @@ struct agent_call {
 	struct msg_agent_exec body;     /* borrows from the next */
 	struct owned_msg      kept;
 	struct agent_plan     plan;    /* borrows from the body */
-	uint64_t              step;    /* which of all steps of all calls it is at */
 	uint64_t              asked;   /* what it waits for */
 	bool                  running; /* and that is the command */
 	bool                  cancelled;
@@ -32,7 +31,6 @@ struct agent {
 	struct boxd       *boxd;
 	struct agent_rules rules; /* the paths of its roots are owned */
 	struct agent_calls calls; /* owned */
-	uint64_t           steps;
 };
 
 #endif

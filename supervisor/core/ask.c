@@ -89,15 +89,6 @@ send_on(struct boxd *h, uint64_t id, enum msg_type t, const void *body, struct e
 	    h, &(struct msg){ .envelope = ENV_REQUEST, .type = t, .conn = CONN_OWN, .id = id, .body = body }, e);
 }
 
-void
-ask_send(struct boxd *h, uint64_t id, enum msg_type t, const void *body)
-{
-	struct msg refused = { .envelope = ENV_REPLY, .id = id, .failed = true };
-
-	if (send_on(h, id, t, body, &refused.error) == -1)
-		asks_answer(h->asks, &refused);
-}
-
 uint64_t
 ask(struct boxd *h, enum msg_type t, const void *body, ask_fn *fn, void *arg, struct err *e)
 {
@@ -109,6 +100,18 @@ ask(struct boxd *h, enum msg_type t, const void *body, ask_fn *fn, void *arg, st
 	if ((o = find(h->asks, id)) != NULL)
 		forget(h->asks, o);
 	return 0;
+}
+
+void
+ask_as(struct boxd *h, uint64_t *id, enum msg_type t, const void *body, ask_fn *fn, void *arg)
+{
+	struct msg refused = { .envelope = ENV_REPLY, .failed = true };
+
+	refused.id = *id = ask_open(h, t, fn, arg, &refused.error);
+	if (refused.id == 0)
+		fn(arg, &refused);
+	else if (send_on(h, refused.id, t, body, &refused.error) == -1)
+		asks_answer(h->asks, &refused);
 }
 
 static void

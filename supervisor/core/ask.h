@@ -25,12 +25,11 @@ void         asks_close(struct asks **);
  */
 uint64_t ask(struct boxd *, enum msg_type, const void *body, ask_fn *, void *arg, struct err *);
 
-/*
- * The same in two steps, for whoever has to know the id before fn may be called: the id (0 and why: no memory), and the
- * request, whose refusal is an answer as well.  Between them others can be asked to reply to (CONN_OWN, id).
- */
+/* The same, but a refusal is an answer as well, and *id is set before fn may be called. */
+void ask_as(struct boxd *, uint64_t *id, enum msg_type, const void *body, ask_fn *, void *arg);
+
+/* The id alone, for whoever else is going to answer it: with a reply to (CONN_OWN, id).  0 and why: no memory. */
 uint64_t ask_open(struct boxd *, enum msg_type, ask_fn *, void *arg, struct err *);
-void     ask_send(struct boxd *, uint64_t id, enum msg_type, const void *body);
 
 /* The answer is not wanted any more; a command is cancelled.  0 is no request. */
 void ask_drop(struct boxd *, uint64_t id);

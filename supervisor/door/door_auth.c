@@ -3,8 +3,7 @@
  * machine's readiness, for the session of a managed process, or because its address has failed before.  What is
  * refused is told to nobody but the log: the client hears "Unauthorized".
  *
- * Answers to what an attempt asked may come before the asking function returns, and after its connection is gone;
- * so it is freed only when nobody holds it any more.
+ * Answers to what an attempt asked may come before the asking function returns, so nothing is done with it after that.
  */
 #include <stdlib.h>
 
@@ -26,8 +25,6 @@ struct attempt {
 	struct door       *door;
 	uint64_t           conn, id;
 	struct address     peer;
-	unsigned           held;  /* by whom it is an argument of */
-	bool               over;  /* answered, or not wanted any more */
 	uint64_t           asked; /* request of ours under way; 0: none */
 	struct err         why;   /* of a refusal that waits */
 	ev_timer           slow;  /* runs while it does */
@@ -47,14 +44,6 @@ attempt_free(struct attempt *a)
 }
 
 static void
-release(struct attempt *a)
-{
-	if (--a->held == 0 && a->over)
-		attempt_free(a);
-}
-
-/* Whoever wants to go on with it afterwards holds it. */
-static void
 finish(struct attempt *a)
 {
 	struct door     *d = a->door;
@@ -63,9 +52,7 @@ finish(struct attempt *a)
 	ev_timer_stop(d->boxd->loop, &a->slow);
 	if (id != NULL)
 		id->asking = false;
-	a->over = true;
-	if (a->held == 0)
-		attempt_free(a);
+	attempt_free(a);
 }
 
 static void
@@ -126,7 +113,7 @@ door_conn_gone(struct door *d, uint64_t conn)
 
 	for (a = LIST_FIRST(&d->attempts); a != NULL; a = next) {
 		next = LIST_NEXT(a, next);
-		if (a->over || (conn != 0 && a->conn != conn))
+		if (conn != 0 && a->conn != conn)
 			continue;
 		ask_drop(d->boxd, a->asked);
 		finish(a);
@@ -278,13 +265,7 @@ find_process(struct attempt *a)
 	msg_defaults(MSG_PROCESS_GET, &ask_for);
 	ask_for.session = a->right.session;
 	ask_for.process = a->right.process;
-	a->held++;
-	uint64_t asked = ask(h, MSG_PROCESS_GET, &ask_for, on_process, a, &e);
-	if (asked == 0)
-		tell_missing(a, &e);
-	else if (!a->over)
-		a->asked = asked;
-	release(a);
+	ask_as(h, &a->asked, MSG_PROCESS_GET, &ask_for, on_process, a);
 }
 
 /* The session must be of the workspace that was named. */
@@ -322,24 +303,33 @@ on_readiness(void *arg, const struct msg *reply)
 	struct attempt *a = arg;
 	struct err      e = { 0 };
 
-	if (!a->over && check_grant(a, reply, &e) == -1)
+	a->asked = 0;
+	if (check_grant(a, reply, &e) == -1)
 		fail(a, &e);
-	else if (!a->over)
+	else
 		find_session(a);
-	release(a);
+}
+
+static void
+ask_readiness(struct attempt *a, ask_fn *fn)
+{
+	struct boxd *h = a->door->boxd;
+	struct err   e;
+
+	a->asked = ask_open(h, MSG_NONE, fn, a, &e);
+	if (a->asked == 0)
+		fail(a, &e);
+	else
+		readiness_ask(h, CONN_OWN, a->asked);
 }
 
 static void
 check_admission(struct attempt *a)
 {
-	struct boxd *h = a->door->boxd;
-
-	if (!admission_enforced(h->admission)) {
+	if (!admission_enforced(a->door->boxd->admission))
 		find_session(a);
-		return;
-	}
-	a->held++; /* until on_readiness */
-	readiness_ask(h, on_readiness, a);
+	else
+		ask_readiness(a, on_readiness);
 }
 
 static size_t
@@ -463,13 +453,13 @@ on_ready(void *arg, const struct msg *reply)
 {
 	struct attempt *a = arg;
 
-	if (!a->over && reply->failed)
+	a->asked = 0;
+	if (reply->failed) {
 		fail(a, &reply->error);
-	else if (!a->over) {
-		reply_send(a->door->boxd, MSG_READINESS, a->conn, a->id, reply->body);
-		finish(a);
+		return;
 	}
-	release(a);
+	reply_send(a->door->boxd, MSG_READINESS, a->conn, a->id, reply->body);
+	finish(a);
 }
 
 int
@@ -479,7 +469,6 @@ door_ready(struct boxd *h, const struct msg *m, struct err *e)
 
 	if (a == NULL)
 		return -1;
-	a->held++; /* until on_ready */
-	readiness_ask(h, on_ready, a);
+	ask_readiness(a, on_ready);
 	return 0;
 }

@@ -51,9 +51,10 @@ now_us(void)
 /* ---- expiry ---- */
 
 static void
-gone(void *arg)
+gone(void *arg, const struct msg *reply)
 {
 	(void)arg;
+	(void)reply;
 }
 
 static void
@@ -334,11 +335,12 @@ wait_for(struct admission *a, const struct msg *m, const struct msg_box_grant *g
 }
 
 static void
-on_dropped(void *arg)
+on_dropped(void *arg, const struct msg *reply)
 {
 	struct waiting *w = arg;
 	struct boxd    *h = w->admission->boxd;
 
+	(void)reply;
 	if (w->failed.code != E_NONE)
 		reply_fail(h, w->conn, w->id, &w->failed);
 	else if (w->revoked)
@@ -409,7 +411,7 @@ drop_sessions(struct waiting *w, enum grant_effect effect)
 	struct err         ignored;
 
 	if (effect == GRANT_KEPT)
-		on_dropped(w);
+		on_dropped(w, NULL);
 	else if (effect == GRANT_RENEWED && tenancy_physical(&c, ADMISSION_SESSION, canonical, &ignored) == 0)
 		langbot_drop_sessions(w->admission->boxd->langbot, &c, canonical, on_dropped, w);
 	else
@@ -426,7 +428,7 @@ on_volume(void *arg, const struct msg *reply)
 	if (reply->failed)
 		w->failed = reply->error;
 	if (reply->failed || install(w->admission, &w->grant, &effect, &w->failed) == -1) {
-		on_dropped(w);
+		on_dropped(w, NULL);
 		return;
 	}
 	fill_receipt(w);

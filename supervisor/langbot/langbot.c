@@ -46,18 +46,13 @@ void
 langbot_close(struct langbot **lp)
 {
 	struct langbot *l = *lp;
-	struct call    *c;
 
 	if (l == NULL)
 		return;
 	*lp = NULL;
 	while (!TAILQ_EMPTY(&l->actions)) {
-		TAILQ_FIRST(&l->actions)->call = NULL; /* nobody is there to be asked */
+		TAILQ_FIRST(&l->actions)->asked = 0; /* nobody is there to be asked */
 		action_free(TAILQ_FIRST(&l->actions));
-	}
-	while ((c = LIST_FIRST(&l->calls)) != NULL) {
-		LIST_REMOVE(c, next);
-		free(c);
 	}
 	sweeps_close(l);
 	journal_close(&l->journal);
@@ -147,10 +142,7 @@ begin(struct action *a)
 	if (on[a->type].kind == HOST) {
 		run(a, NULL);
 	} else if (on[a->type].kind == SANDBOX && admission_enforced(h->admission)) {
-		struct call *c = action_wait(a, on_readiness);
-
-		readiness_ask(h, call_answer, c);
-		call_passed(c);
+		action_ask_readiness(a, on_readiness);
 	} else {
 		pass_fence(a);
 	}

@@ -19,8 +19,7 @@ int langbot_deliver(struct boxd *, const struct msg *, struct err *);
 void langbot_conn_gone(struct langbot *, uint64_t conn);
 
 /* End the sessions of a workspace, except keep (a session's name, or NULL); fn when the last is gone, perhaps at once. */
-void langbot_drop_sessions(
-    struct langbot *, const struct msg_context *, const char *keep, void (*fn)(void *arg), void *arg);
+void langbot_drop_sessions(struct langbot *, const struct msg_context *, const char *keep, ask_fn *fn, void *arg);
 
 /* nsjail, native, or empty when the configured one is none of ours. */
 const char *langbot_backend(const struct langbot *);

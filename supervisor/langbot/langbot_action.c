@@ -8,6 +8,7 @@
 #include "core/registry.h"
 #include "core/reply.h"
 #include "langbot/langbot_impl.h"
+#include "langbot/readiness.h"
 
 static void
 count_command(struct action *a)
@@ -48,31 +49,12 @@ action_open(struct langbot *l, const struct msg *m, struct err *e)
 	return a;
 }
 
-static void
-call_free(struct call *c)
-{
-	LIST_REMOVE(c, next);
-	free(c);
-}
-
-/* Its answer, if it can still come, finds nobody. */
-static void
-call_drop(struct langbot *l, struct call *c)
-{
-	c->action = NULL;
-	if (c->id == 0)
-		return;
-	ask_drop(l->boxd, c->id);
-	call_free(c);
-}
-
 void
 action_free(struct action *a)
 {
 	TAILQ_REMOVE(&a->langbot->actions, a, next);
 	a->langbot->long_bytes -= a->long_bytes;
-	if (a->call != NULL)
-		call_drop(a->langbot, a->call);
+	ask_drop(a->langbot->boxd, a->asked); /* its answer, if it can still come, finds nobody */
 	if (a->making != NULL)
 		session_request_free(a->making);
 	processes_free(a->processes);
@@ -126,79 +108,54 @@ action_fail(struct action *a, const struct err *why)
 
 /* ---- questions ---------------------------------------------------------------------------- */
 
-struct call *
+static void
+on_answer(void *arg, const struct msg *reply)
+{
+	struct action *a = arg;
+
+	a->asked = 0;
+	a->step(a, reply);
+}
+
+uint64_t
 action_wait(struct action *a, step_fn *fn)
 {
-	struct call *c = calloc(1, sizeof(*c));
+	struct err e;
 
-	if (c == NULL)
-		abort(); /* a few bytes; there is no way to go on without them */
-	*c = (struct call){ .action = a, .fn = fn, .inside = true };
-	LIST_INSERT_HEAD(&a->langbot->calls, c, next);
-	a->call = c;
-	return c;
-}
-
-void
-call_answer(void *arg, const struct msg *reply)
-{
-	struct call   *c = arg;
-	struct action *a = c->action;
-	step_fn       *fn = c->fn;
-
-	if (a != NULL)
-		a->call = NULL;
-	if (c->inside)
-		c->answered = true;
-	else
-		call_free(c);
-	if (a != NULL)
-		fn(a, reply);
-}
-
-void
-call_over(void *arg)
-{
-	call_answer(arg, NULL);
-}
-
-void
-call_passed(struct call *c)
-{
-	c->inside = false;
-	if (c->answered)
-		call_free(c);
-}
-
-/* Asked: on its way, answered already, or refused, which is an answer as well. */
-static void
-call_asked(struct call *c, uint64_t id, const struct err *why)
-{
-	struct msg refused = { .envelope = ENV_REPLY, .failed = true, .error = *why };
-
-	if (id == 0)
-		call_answer(c, &refused);
-	else if (!c->answered)
-		c->id = id;
-	call_passed(c);
+	a->step = fn;
+	a->asked = ask_open(a->langbot->boxd, MSG_NONE, on_answer, a, &e);
+	if (a->asked != 0)
+		return a->asked;
+	action_fail(a, &e);
+	return 0;
 }
 
 void
 action_ask(struct action *a, enum msg_type t, const void *body, step_fn *fn)
 {
-	struct call *c = action_wait(a, fn);
-	struct err   e = { 0 };
-
-	call_asked(c, ask(a->langbot->boxd, t, body, call_answer, c, &e), &e);
+	a->step = fn;
+	ask_as(a->langbot->boxd, &a->asked, t, body, on_answer, a);
 }
 
 void
 action_ask_store(struct action *a, enum msg_type t, const void *body, step_fn *fn)
 {
-	struct call *c = action_wait(a, fn);
-	struct err   e = { 0 };
+	struct boxd *h = a->langbot->boxd;
+	uint64_t     id = action_wait(a, fn);
+	struct err   e;
 
-	call_asked(c, store_ask(a->langbot->boxd->store, t, body, call_answer, c, &e), &e);
+	if (id != 0 && store_send(h->store, id, t, body, &e) == -1)
+		reply_fail(h, CONN_OWN, id, &e);
+}
+
+void
+action_ask_readiness(struct action *a, step_fn *fn)
+{
+	struct boxd *h = a->langbot->boxd;
+	uint64_t     id = action_wait(a, fn);
+
+	if (id != 0)
+		readiness_ask(h, CONN_OWN, id);
 }
 
 /* ---- whose it is ------------------------------------------------------------------------------ */

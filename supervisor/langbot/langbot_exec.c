@@ -147,7 +147,7 @@ exec_is_started(const struct action *a)
 		return false;
 	if (a->making->result_kept.msg.body != NULL)
 		return true; /* it has ended, and its session is ending too */
-	return a->call != NULL && a->call->fn == on_result && (s == NULL || !session_exec_waits(s, a->call->id));
+	return a->asked != 0 && a->step == on_result && (s == NULL || !session_exec_waits(s, a->asked));
 }
 
 void

@@ -17,18 +17,8 @@
 struct action;
 struct journal;
 
-/* The next step of an action: with the answer to what it asked, or with NULL when it only waited. */
+/* The next step of an action: with the answer to what it asked, or NULL when it need not wait. */
 typedef void step_fn(struct action *, const struct msg *reply);
-
-/* A question, or a wait. */
-struct call {
-	LIST_ENTRY(call) next;
-	struct action *action; /* NULL: cancelled */
-	step_fn       *fn;
-	uint64_t       id;       /* of a request that can be dropped, or 0 */
-	bool           inside;   /* being asked just now */
-	bool           answered; /* while it was */
-};
 
 /* What a create or an exec gathers on its way to a session. */
 struct session_request {
@@ -57,7 +47,8 @@ struct action {
 	size_t                  long_bytes;         /* of an exec: of its command, when that is over LIM_ARG */
 	struct msg_context      context;            /* borrows from the body */
 	char                    name[LIM_NAME + 1]; /* of the session it is about; empty: none yet */
-	struct call            *call;               /* what it waits for, or NULL */
+	uint64_t                asked;              /* what it waits for, or 0 */
+	step_fn                *step;               /* what comes then */
 	struct session_request *making;             /* owned; create and exec */
 	struct processes       *processes;          /* owned; of a get */
 	struct storage         *storage;            /* owned; of a storage analysis */
@@ -72,7 +63,6 @@ struct sweep;
 struct langbot {
 	struct boxd   *boxd;
 	struct actions actions;            /* owned */
-	LIST_HEAD(, call) calls;           /* owned; all that is unanswered, of cancelled ones too */
 	LIST_HEAD(, sweep) sweeps;         /* owned */
 	size_t                 long_bytes; /* of all actions */
 	unsigned               shutting_down;
@@ -99,11 +89,10 @@ void action_free(struct action *);
 void action_ask(struct action *, enum msg_type, const void *body, step_fn *);
 void action_ask_store(struct action *, enum msg_type, const void *body, step_fn *);
 
-/* For everything else that calls back: pass the call to call_answer or call_over, then tell that it was passed. */
-struct call *action_wait(struct action *, step_fn *);
-void         call_answer(void *call, const struct msg *reply);
-void         call_over(void *call);
-void         call_passed(struct call *);
+void action_ask_readiness(struct action *, step_fn *);
+
+/* For everything else that replies to (CONN_OWN, id): the id.  0, without memory: the action has failed. */
+uint64_t action_wait(struct action *, step_fn *);
 
 /* Are both of one workspace, in whichever generation? */
 bool context_same_workspace(const struct msg_context *, const struct msg_context *);

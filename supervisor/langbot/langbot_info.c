@@ -159,15 +159,6 @@ on_box_delete(struct action *a)
 
 /* ---- boxd -------------------------------------------------------------------------------------------- */
 
-static void
-ask_readiness(struct action *a, step_fn *fn)
-{
-	struct call *c = action_wait(a, fn);
-
-	readiness_ask(a->langbot->boxd, call_answer, c);
-	call_passed(c);
-}
-
 static uint64_t
 left(uint64_t limit, uint64_t used)
 {
@@ -218,7 +209,7 @@ on_status_readiness(struct action *a, const struct msg *reply)
 void
 on_box_status(struct action *a)
 {
-	ask_readiness(a, on_status_readiness);
+	action_ask_readiness(a, on_status_readiness);
 }
 
 static void
@@ -233,7 +224,7 @@ on_backend_readiness(struct action *a, const struct msg *reply)
 void
 on_box_backend_info(struct action *a)
 {
-	ask_readiness(a, on_backend_readiness);
+	action_ask_readiness(a, on_backend_readiness);
 }
 
 static void
@@ -253,5 +244,5 @@ on_health_readiness(struct action *a, const struct msg *reply)
 void
 on_box_health(struct action *a)
 {
-	ask_readiness(a, on_health_readiness);
+	action_ask_readiness(a, on_health_readiness);
 }

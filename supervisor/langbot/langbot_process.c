@@ -86,7 +86,7 @@ count_running(const struct action *a, bool all)
 	const struct action *other;
 
 	TAILQ_FOREACH (other, &a->langbot->actions, next)
-		n += other != a && other->type == MSG_BOX_PROCESS_START && other->call != NULL &&
+		n += other != a && other->type == MSG_BOX_PROCESS_START && other->asked != 0 &&
 		     (all || context_same_workspace(&other->context, &a->context));
 	return n;
 }

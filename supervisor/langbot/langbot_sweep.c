@@ -4,25 +4,27 @@
 
 #include "base/log.h"
 #include "core/registry.h"
+#include "core/reply.h"
 #include "langbot/langbot_impl.h"
 
 struct sweep {
 	LIST_ENTRY(sweep) next;
-	size_t left; /* sessions that are not gone yet, and one while they are being asked */
-	void (*fn)(void *);
-	void *arg;
+	struct boxd *boxd;
+	size_t       left; /* sessions that are not gone yet, and one while they are being asked */
+	uint64_t     id;   /* of the call that waits for their end */
 };
 
 static void
 one_less(struct sweep *s)
 {
+	struct boxd *h = s->boxd;
+	uint64_t     id = s->id;
+
 	if (--s->left > 0)
 		return;
-	void (*fn)(void *) = s->fn;
-	void *arg = s->arg;
 	LIST_REMOVE(s, next);
 	free(s);
-	fn(arg);
+	reply_send(h, MSG_DONE, CONN_OWN, id, &(struct msg_done){});
 }
 
 /* Whatever the answer is, it is gone, or boxd cannot do more about it. */
@@ -58,22 +60,22 @@ collect(struct session *s, void *arg)
 	return true;
 }
 
-/* End all sessions of LangBot's that want() says; fn when the last is gone, perhaps at once. */
+/* End all sessions of LangBot's that want() says, and answer that call when the last is gone, perhaps at once. */
 static void
-sweep(struct langbot *l, bool (*want)(const char *, const void *), const void *want_arg, void (*fn)(void *), void *arg)
+sweep(struct langbot *l, bool (*want)(const char *, const void *), const void *want_arg, uint64_t id)
 {
 	struct names names = { .want = want, .arg = want_arg };
 	struct err   e;
 
 	registry_each(l->boxd->registry, collect, &names);
 	if (names.n == 0) {
-		fn(arg);
+		reply_send(l->boxd, MSG_DONE, CONN_OWN, id, &(struct msg_done){});
 		return;
 	}
 	struct sweep *s = calloc(1, sizeof(*s));
 	if (s == NULL)
 		abort();
-	*s = (struct sweep){ .left = names.n + 1, .fn = fn, .arg = arg };
+	*s = (struct sweep){ .boxd = l->boxd, .left = names.n + 1, .id = id };
 	LIST_INSERT_HEAD(&l->sweeps, s, next);
 	for (size_t i = 0; i < names.n; i++) {
 		struct msg_delete d = { .session = names.v[i] };
@@ -103,10 +105,10 @@ static void
 sweep_and_go_on(struct action *a, bool (*want)(const char *, const void *), const void *arg, step_fn *fn)
 {
 	struct langbot *l = a->langbot;
-	struct call    *c = action_wait(a, fn);
+	uint64_t        id = action_wait(a, fn);
 
-	sweep(l, want, arg, call_over, c);
-	call_passed(c);
+	if (id != 0)
+		sweep(l, want, arg, id);
 }
 
 static bool
@@ -147,11 +149,15 @@ is_to_be_dropped(const char *name, const void *arg)
 }
 
 void
-langbot_drop_sessions(struct langbot *l, const struct msg_context *c, const char *keep, void (*fn)(void *), void *arg)
+langbot_drop_sessions(struct langbot *l, const struct msg_context *c, const char *keep, ask_fn *fn, void *arg)
 {
 	struct sweep_filter b = { .context = c, .keep = keep };
+	struct msg          failed = { .envelope = ENV_REPLY, .failed = true };
+	uint64_t            id = ask_open(l->boxd, MSG_NONE, fn, arg, &failed.error);
 
-	sweep(l, is_to_be_dropped, &b, fn, arg);
+	sweep(l, is_to_be_dropped, &b, id);
+	if (id == 0) /* they end, but nobody can wait for it */
+		fn(arg, &failed);
 }
 
 /* ---- box_shutdown ----------------------------------------------------------------------------- */
@@ -166,11 +172,12 @@ is_any(const char *name, const void *arg)
 
 /* Not a step of the action: it counts also when nobody waits for it any more. */
 static void
-on_all_gone(void *arg)
+on_all_gone(void *arg, const struct msg *reply)
 {
 	struct langbot *l = arg;
 	struct action  *a = TAILQ_FIRST(&l->actions), *next;
 
+	(void)reply;
 	if (--l->shutting_down > 0)
 		return;
 	for (; a != NULL; a = next) {
@@ -184,8 +191,14 @@ void
 on_box_shutdown(struct action *a)
 {
 	struct langbot *l = a->langbot;
+	struct err      e;
+	uint64_t        id = ask_open(l->boxd, MSG_NONE, on_all_gone, l, &e);
 
+	if (id == 0) {
+		action_fail(a, &e);
+		return;
+	}
 	log_info("LangBot shuts its sessions down");
 	l->shutting_down++;
-	sweep(l, is_any, NULL, on_all_gone, l);
+	sweep(l, is_any, NULL, id);
 }

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "core/machine.h"
+#include "core/reply.h"
 #include "langbot/admission.h"
 #include "langbot/langbot.h"
 #include "langbot/readiness_trial.h"
@@ -39,8 +40,7 @@ enum { DETAIL_FIRST = CHECK_CGROUP, DETAIL_LAST = CHECK_INODES, DETAILS = DETAIL
 
 struct waiter {
 	STAILQ_ENTRY(waiter) next;
-	ask_fn *fn;
-	void   *arg;
+	uint64_t conn, id;
 };
 
 STAILQ_HEAD(waiters, waiter);
@@ -173,12 +173,6 @@ tell(struct readiness *r, bool passed[CHECK__COUNT])
 	log_info("readiness ready=%d%s%s", ready, ready ? "" : ": ", r->told.error);
 }
 
-static void
-answer(const struct readiness *r, ask_fn *fn, void *arg)
-{
-	fn(arg, &(struct msg){ .envelope = ENV_REPLY, .type = MSG_READINESS, .body = &r->told });
-}
-
 /* Those who ask while these are answered wait for the next one, or find this one cached. */
 static void
 answer_all(struct readiness *r)
@@ -188,12 +182,9 @@ answer_all(struct readiness *r)
 
 	STAILQ_CONCAT(&now, &r->waiters);
 	while ((w = STAILQ_FIRST(&now)) != NULL) {
-		ask_fn *fn = w->fn;
-		void   *arg = w->arg;
-
 		STAILQ_REMOVE_HEAD(&now, next);
+		reply_send(r->boxd, MSG_READINESS, w->conn, w->id, &r->told);
 		free(w);
-		answer(r, fn, arg);
 	}
 }
 
@@ -240,7 +231,7 @@ measure(struct readiness *r)
 
 /* Is there a backend?  That is all that counts without grants. */
 static void
-answer_plainly(struct boxd *h, ask_fn *fn, void *arg)
+answer_plainly(struct boxd *h, uint64_t conn, uint64_t id)
 {
 	bool                 available = is_available(h);
 	struct msg_check     check = { .name = check_names[CHECK_BACKEND_AVAILABLE], .passed = available };
@@ -252,30 +243,30 @@ answer_plainly(struct boxd *h, ask_fn *fn, void *arg)
 		.error = available ? "" : h->machine->barrier.text,
 	};
 
-	fn(arg, &(struct msg){ .envelope = ENV_REPLY, .type = MSG_READINESS, .body = &told });
+	reply_send(h, MSG_READINESS, conn, id, &told);
 }
 
 void
-readiness_ask(struct boxd *h, ask_fn *fn, void *arg)
+readiness_ask(struct boxd *h, uint64_t conn, uint64_t id)
 {
 	struct readiness *r = h->readiness;
 
 	if (!admission_enforced(h->admission)) {
-		answer_plainly(h, fn, arg);
+		answer_plainly(h, conn, id);
 		return;
 	}
 	if (r->known && span_ms() < r->until_ms) {
-		answer(r, fn, arg);
+		reply_send(h, MSG_READINESS, conn, id, &r->told);
 		return;
 	}
 	struct waiter *w = malloc(sizeof(*w));
-	struct msg     failed = { .envelope = ENV_REPLY, .failed = true };
+	struct err     e;
 	if (w == NULL) {
-		err_set(&failed.error, E_SYS, "no memory for a question about readiness");
-		fn(arg, &failed);
+		err_set(&e, E_SYS, "no memory for a question about readiness");
+		reply_fail(h, conn, id, &e);
 		return;
 	}
-	*w = (struct waiter){ .fn = fn, .arg = arg };
+	*w = (struct waiter){ .conn = conn, .id = id };
 	STAILQ_INSERT_TAIL(&r->waiters, w, next);
 	if (r->trial == NULL)
 		measure(r);

@@ -9,8 +9,8 @@
 struct readiness *readiness_open(struct boxd *, struct err *);
 void              readiness_close(struct readiness **);
 
-/* fn gets a MSG_READINESS, perhaps before this returns. */
-void readiness_ask(struct boxd *, ask_fn *, void *arg);
+/* Reply with a MSG_READINESS, perhaps before this returns. */
+void readiness_ask(struct boxd *, uint64_t conn, uint64_t id);
 
 /* After box_init. */
 void readiness_forget(struct boxd *);
