@@ -180,14 +180,13 @@ egress_look(struct egress *g, uint64_t id, bool flows, ask_fn *fn, void *arg)
 /* ---- what it says --------------------------------------------------------------------- */
 
 static void
-on_ready(void *arg, bool candidate, const struct msg *m)
+on_ready(void *arg, const struct msg *m)
 {
 	struct egress *g = arg;
 	struct guest  *t;
 
-	(void)candidate;
 	(void)m;
-	log_info("egress=%d ready", service_pid(g->service));
+	log_info("egress=%d ready", child_pid(service_child(g->service)));
 	LIST_FOREACH (t, &g->guests, next)
 		send_guest(g, t);
 }
@@ -256,12 +255,11 @@ fill_start(const struct egress *g, struct msg_egress_start *s, const char **own)
 }
 
 static int
-on_start(void *arg, struct link *l, bool candidate, struct err *e)
+on_start(void *arg, struct link *l, struct err *e)
 {
 	struct msg_egress_start s;
 	const char             *own[1];
 
-	(void)candidate;
 	fill_start(arg, &s, own);
 	return link_send(l, MSG_EGRESS_START, 0, 0, &s, e);
 }

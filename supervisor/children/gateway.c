@@ -88,13 +88,13 @@ on_msg(void *arg, struct msg *m)
 
 	if (m->envelope == ENV_REPLY || m->conn == 0) {
 		if (m->type == MSG_GATEWAY_READY)
-			log_info("gateway=%d ready", service_pid(g->service));
+			log_info("gateway=%d ready", child_pid(service_child(g->service)));
 		return;
 	}
 	/* one that was taken over may say anything, also that a request is of boxd itself */
 	if (m->conn >> CONNS_PER_GATEWAY_BITS != g->starts)
-		log_error("gateway=%d speaks for connection %lu, which is not one of its own", service_pid(g->service),
-		    m->conn);
+		log_error("gateway=%d speaks for connection %lu, which is not one of its own",
+		    child_pid(service_child(g->service)), m->conn);
 	else if (m->type == MSG_CONN_OPEN)
 		on_conn_open(g, m);
 	else if (m->type == MSG_CONN_GONE)
@@ -114,12 +114,11 @@ on_gone(void *arg, pid_t pid, const char *how, struct err *why)
 }
 
 static int
-on_start(void *arg, struct link *l, bool candidate, struct err *e)
+on_start(void *arg, struct link *l, struct err *e)
 {
 	struct gateway          *g = arg;
 	struct msg_gateway_start s;
 
-	(void)candidate;
 	msg_defaults(MSG_GATEWAY_START, &s);
 	s.listener = g->listener;
 	door_tell_gateway(g->boxd->door, &s);
@@ -184,22 +183,22 @@ static void
 sent(struct gateway *g, int r, const struct err *e)
 {
 	if (r == -1 && e->code == E_BUSY) {
-		log_error("gateway=%d does not read: %s", service_pid(g->service), e->text);
-		service_kill(g->service);
+		log_error("gateway=%d does not read: %s", child_pid(service_child(g->service)), e->text);
+		child_kill(service_child(g->service));
 	} else if (r == -1 && e->code != E_CRASH) {
-		log_error("gateway=%d reply lost: %s", service_pid(g->service), e->text);
+		log_error("gateway=%d reply lost: %s", child_pid(service_child(g->service)), e->text);
 	}
 }
 
 /* A reply that cannot be encoded is an error of ours; who asked is told so. */
 static void
-reply_failed(struct gateway *g, struct link *l, enum msg_type t, uint64_t conn, uint64_t id, struct err *why)
+reply_failed(struct gateway *g, struct child *c, enum msg_type t, uint64_t conn, uint64_t id, struct err *why)
 {
 	struct err e = { 0 };
 
 	if (why->code == E_BUSY) {
 		sent(g, -1, why);
-	} else if (link_fail(l, id, conn, why, &e) == 0) {
+	} else if (link_fail(child_link(c), id, conn, why, &e) == 0) {
 		log_error("conn=%lu request=%lu reply %s: %s", conn, id, msg_name(t), why->text);
 	}
 }
@@ -207,31 +206,31 @@ reply_failed(struct gateway *g, struct link *l, enum msg_type t, uint64_t conn, 
 void
 gateway_reply(struct gateway *g, enum msg_type t, uint64_t conn, uint64_t id, const void *body)
 {
-	struct link *l = service_link(g->service);
-	struct err   e = { 0 };
+	struct child *c = service_child(g->service);
+	struct err    e = { 0 };
 
-	if (l != NULL && conn != 0 && link_reply(l, t, id, conn, body, &e) == -1)
-		reply_failed(g, l, t, conn, id, &e);
+	if (c != NULL && conn != 0 && link_reply(child_link(c), t, id, conn, body, &e) == -1)
+		reply_failed(g, c, t, conn, id, &e);
 }
 
 void
 gateway_fail(struct gateway *g, uint64_t conn, uint64_t id, const struct err *why)
 {
-	struct link *l = service_link(g->service);
-	struct err   e = { 0 };
+	struct child *c = service_child(g->service);
+	struct err    e = { 0 };
 
-	if (l != NULL && conn != 0)
-		sent(g, link_fail(l, id, conn, why, &e), &e);
+	if (c != NULL && conn != 0)
+		sent(g, link_fail(child_link(c), id, conn, why, &e), &e);
 }
 
 static void
 notice(struct gateway *g, enum msg_type t, uint64_t conn, const void *body)
 {
-	struct link *l = service_link(g->service);
-	struct err   e = { 0 };
+	struct child *c = service_child(g->service);
+	struct err    e = { 0 };
 
-	if (l != NULL)
-		sent(g, link_send(l, t, 0, conn, body, &e), &e);
+	if (c != NULL)
+		sent(g, link_send(child_link(c), t, 0, conn, body, &e), &e);
 }
 
 void
@@ -258,11 +257,11 @@ gateway_go_away(struct gateway *g)
 void
 gateway_send(struct gateway *g, struct packet *p)
 {
-	struct link *l = service_link(g->service);
-	struct err   e = { 0 };
+	struct child *c = service_child(g->service);
+	struct err    e = { 0 };
 
-	if (l != NULL)
-		sent(g, link_send_packet(l, p, &e), &e);
+	if (c != NULL)
+		sent(g, link_send_packet(child_link(c), p, &e), &e);
 	else
 		packet_clear(p);
 }

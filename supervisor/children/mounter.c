@@ -219,7 +219,7 @@ on_msg(void *arg, struct msg *m)
 
 	if (m->type == MSG_WORKER_FAILED) {
 		log_warn("mounts: %s", ((const struct msg_worker_failed *)m->body)->reason);
-		service_kill(by->service);
+		child_kill(service_child(by->service));
 	}
 	if (m->type != MSG_MOUNTS_MADE)
 		return;
@@ -304,7 +304,7 @@ ask_once(
 	ask.counted = (struct strs){ session_counted(s, p->mounts, p->nmounts, counted), counted };
 	ask.measured = s->measured;
 	ask.hidden = (struct strs){ p->nhidden, p->hidden };
-	return link_send(service_link(m->service), MSG_WORKER_START, 0, 0, &ask, e);
+	return link_send(child_link(service_child(m->service)), MSG_WORKER_START, 0, 0, &ask, e);
 }
 
 static struct ask *

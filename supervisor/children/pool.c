@@ -9,7 +9,6 @@
 
 #include "base/log.h"
 #include "base/path.h"
-#include "children/child.h"
 #include "children/service.h"
 #include "config/mountrules.h"
 #include "core/dirs.h"
@@ -30,11 +29,10 @@ struct pool {
 /* ---- box-pool ---- */
 
 static int
-on_start(void *arg, struct link *l, bool candidate, struct err *e)
+on_start(void *arg, struct link *l, struct err *e)
 {
 	const struct pool *p = arg;
 
-	(void)candidate;
 	return link_send(l, MSG_POOL_START, 0, 0, &(struct msg_pool_start){ p->dir }, e);
 }
 

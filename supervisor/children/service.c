@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/queue.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "children/child.h"
 #include "core/calls.h"
@@ -23,13 +22,13 @@ struct process {
 };
 
 struct request {
-	struct call     call;     /* the id is ours, for the process */
-	uint64_t        conn, id; /* of who asked */
-	void           *tag;
+	struct call     call; /* the id is ours, for the process */
+	struct service *service;
+	struct asker    who;
 	enum msg_type   type;
 	struct process *at;     /* NULL: it waits for one that serves */
 	struct packet   packet; /* owned; until it is sent */
-	uint64_t        asked_ms;
+	ev_timer        waited; /* runs until wait_sec is over */
 };
 
 struct service {
@@ -39,8 +38,7 @@ struct service {
 	LIST_HEAD(, process) processes; /* owned; at most one of them starts, and one serves */
 	struct calls   requests;        /* owned */
 	struct restart restart;
-	ev_timer       again;     /* runs between a death and the next start */
-	ev_timer       impatient; /* runs while requests are waited for no longer than wait_sec */
+	ev_timer       again; /* runs between a death and the next start */
 };
 
 static const char *
@@ -63,9 +61,10 @@ process_in(const struct service *s, enum role role)
 /* ---- requests ---------------------------------------------------------------------------- */
 
 static void
-request_free(struct service *s, struct request *r)
+request_free(struct request *r)
 {
-	calls_remove(&s->requests, &r->call);
+	calls_remove(&r->service->requests, &r->call);
+	ev_timer_stop(r->service->boxd->loop, &r->waited);
 	if (r->at != NULL)
 		r->at->due--;
 	packet_clear(&r->packet);
@@ -73,24 +72,24 @@ request_free(struct service *s, struct request *r)
 }
 
 static void
-answer(struct service *s, struct request *r, const struct msg *m)
+answer(struct request *r, const struct msg *m)
 {
-	uint64_t conn = r->conn, id = r->id;
-	void    *tag = r->tag;
+	struct service *s = r->service;
+	struct asker    who = r->who;
 
-	request_free(s, r);
+	request_free(r);
 	if (s->plan->on_answer != NULL)
-		s->plan->on_answer(s->owner, tag, m);
+		s->plan->on_answer(s->owner, who.tag, m);
 	if (m->failed)
-		reply_fail(s->boxd, conn, id, &m->error);
+		reply_fail(s->boxd, who.conn, who.id, &m->error);
 	else
-		reply_send(s->boxd, m->type, conn, id, m->body);
+		reply_send(s->boxd, m->type, who.conn, who.id, m->body);
 }
 
 static void
-fail(struct service *s, struct request *r, const struct err *why)
+fail(struct request *r, const struct err *why)
 {
-	answer(s, r, &(struct msg){ .envelope = ENV_REPLY, .failed = true, .error = *why });
+	answer(r, &(struct msg){ .envelope = ENV_REPLY, .failed = true, .error = *why });
 }
 
 /* What this process has, or (NULL) what waits; but not what is asked meanwhile. */
@@ -102,19 +101,18 @@ fail_at(struct service *s, const struct process *p, const struct err *why)
 	for (; c != NULL; c = next) {
 		next = c == last ? NULL : TAILQ_NEXT(c, next);
 		if (((struct request *)c)->at == p)
-			fail(s, (struct request *)c, why);
+			fail((struct request *)c, why);
 	}
 }
 
 void
 service_fail_all(struct service *s, const struct err *why)
 {
-	struct call *c = calls_first(&s->requests), *last = calls_last(&s->requests), *next;
+	struct process *p;
 
-	for (; c != NULL; c = next) {
-		next = c == last ? NULL : TAILQ_NEXT(c, next);
-		fail(s, (struct request *)c, why);
-	}
+	fail_at(s, NULL, why);
+	LIST_FOREACH (p, &s->processes, next)
+		fail_at(s, p, why);
 }
 
 /* From now on: any answer puts it off, and without a request there is no clock. */
@@ -153,40 +151,20 @@ send_waiting(struct process *p)
 
 		next = TAILQ_NEXT(c, next);
 		if (r->at == NULL && request_send(r, p, &e) == -1)
-			fail(s, r, &e);
+			fail(r, &e);
 	}
 }
 
-/* So long may the one that was asked first still wait. */
-static double
-patience(const struct service *s)
-{
-	const struct request *r = (struct request *)calls_first(&s->requests);
-
-	return s->plan->wait_sec - (double)(span_ms() - r->asked_ms) / 1000;
-}
-
 static void
-wait_no_longer(struct service *s)
+on_waited(struct ev_loop *loop, ev_timer *t, int revents)
 {
-	if (s->plan->wait_sec == 0 || calls_first(&s->requests) == NULL || ev_is_active(&s->impatient))
-		return;
-	ev_timer_set(&s->impatient, patience(s), 0.);
-	ev_timer_start(s->boxd->loop, &s->impatient);
-}
-
-static void
-on_impatient(struct ev_loop *loop, ev_timer *t, int revents)
-{
-	struct service *s = t->data;
+	struct request *r = t->data;
 	struct err      why;
 
 	(void)loop;
 	(void)revents;
-	err_set(&why, E_BUSY, "%s does not answer", s->plan->program);
-	while (calls_first(&s->requests) != NULL && patience(s) <= 0)
-		fail(s, (struct request *)calls_first(&s->requests), &why);
-	wait_no_longer(s);
+	err_set(&why, E_BUSY, "%s does not answer", r->service->plan->program);
+	fail(r, &why);
 }
 
 /* ---- one process ------------------------------------------------------------------------- */
@@ -234,7 +212,6 @@ become_serving(struct process *p, const struct msg *m)
 {
 	struct service *s = p->service;
 	struct process *old = process_in(s, SERVING);
-	bool            candidate = p->candidate;
 
 	p->role = SERVING;
 	p->candidate = false;
@@ -244,7 +221,7 @@ become_serving(struct process *p, const struct msg *m)
 		old->role = LEAVING;
 	watch(p);
 	if (s->plan->on_ready != NULL)
-		s->plan->on_ready(s->owner, candidate, m);
+		s->plan->on_ready(s->owner, m);
 	send_waiting(p);
 }
 
@@ -277,7 +254,7 @@ on_reply(struct process *p, struct msg *m)
 		m->failed = true;
 		m->error = e;
 	}
-	answer(s, r, m);
+	answer(r, m);
 	watch(p);
 	if (p->role == LEAVING && p->due == 0)
 		process_end(p);
@@ -344,8 +321,7 @@ process_start(struct service *s, bool candidate, struct err *e)
 	ev_timer_init(&p->late, on_late, 0., 0.);
 	p->late.data = p;
 	p->child = child_start(s->boxd, plan->program, plan->from, &ops, p, e);
-	if (p->child == NULL ||
-	    (plan->start != NULL && plan->start(s->owner, child_link(p->child), candidate, e) == -1)) {
+	if (p->child == NULL || (plan->start != NULL && plan->start(s->owner, child_link(p->child), e) == -1)) {
 		child_end(&p->child);
 		free(p);
 		return -1;
@@ -405,9 +381,7 @@ request_new(struct service *s, const struct asker *who, enum msg_type t, const v
 		err_set(e, E_SYS, "no memory for a request");
 		return NULL;
 	}
-	*r = (struct request){ .conn = who->conn, .id = who->id, .tag = who->tag, .type = t };
-	r->call.id = boxd_next_id(s->boxd);
-	r->asked_ms = span_ms();
+	*r = (struct request){ .call.id = boxd_next_id(s->boxd), .service = s, .who = *who, .type = t };
 	if (msg_encode(&r->packet, t, r->call.id, 0, body, e) == -1 ||
 	    (s->plan->admit != NULL && s->plan->admit(s->owner, who->tag, &r->packet, e) == -1)) {
 		packet_clear(&r->packet);
@@ -415,6 +389,10 @@ request_new(struct service *s, const struct asker *who, enum msg_type t, const v
 		return NULL;
 	}
 	calls_add(&s->requests, &r->call);
+	ev_timer_init(&r->waited, on_waited, s->plan->wait_sec, 0.);
+	r->waited.data = r;
+	if (s->plan->wait_sec > 0)
+		ev_timer_start(s->boxd->loop, &r->waited);
 	return r;
 }
 
@@ -426,12 +404,10 @@ service_ask(struct service *s, const struct asker *who, enum msg_type t, const v
 
 	if (r == NULL)
 		return -1;
-	if (p != NULL && request_send(r, p, e) == -1) {
-		request_free(s, r);
-		return -1;
-	}
-	wait_no_longer(s);
-	return 0;
+	if (p == NULL || request_send(r, p, e) == 0)
+		return 0;
+	request_free(r);
+	return -1;
 }
 
 uint64_t
@@ -448,40 +424,21 @@ service_ask_own(struct service *s, enum msg_type t, const void *body, void *tag,
 void
 service_tell(struct service *s, enum msg_type t, const void *body)
 {
-	struct link *l = service_link(s);
-	struct err   e;
+	struct child *c = service_child(s);
+	struct err    e;
 
-	if (l == NULL || link_send(l, t, 0, 0, body, &e) == 0)
+	if (c == NULL || link_send(child_link(c), t, 0, 0, body, &e) == 0)
 		return;
-	log_error("%s=%d %s: %s", name_of(s), service_pid(s), msg_name(t), e.text);
-	service_kill(s);
+	log_error("%s=%d %s: %s", name_of(s), child_pid(c), msg_name(t), e.text);
+	child_kill(c);
 }
 
-/* ---- the one that serves ------------------------------------------------------------------- */
-
-struct link *
-service_link(const struct service *s)
+struct child *
+service_child(const struct service *s)
 {
 	struct process *p = process_in(s, SERVING);
 
-	return p == NULL ? NULL : child_link(p->child);
-}
-
-pid_t
-service_pid(const struct service *s)
-{
-	struct process *p = process_in(s, SERVING);
-
-	return p == NULL ? 0 : child_pid(p->child);
-}
-
-void
-service_kill(struct service *s)
-{
-	struct process *p = process_in(s, SERVING);
-
-	if (p != NULL)
-		child_kill(p->child);
+	return p == NULL ? NULL : p->child;
 }
 
 /* ---- open and close ------------------------------------------------------------------------ */
@@ -499,8 +456,7 @@ service_open(struct boxd *h, const struct service_plan *plan, void *owner, struc
 	LIST_INIT(&s->processes);
 	calls_init(&s->requests);
 	ev_timer_init(&s->again, on_again, 0., 0.);
-	ev_timer_init(&s->impatient, on_impatient, 0., 0.);
-	s->again.data = s->impatient.data = s;
+	s->again.data = s;
 	return s;
 }
 
@@ -515,9 +471,8 @@ service_close(struct service **sp)
 		return;
 	*sp = NULL;
 	ev_timer_stop(s->boxd->loop, &s->again);
-	ev_timer_stop(s->boxd->loop, &s->impatient);
 	while ((c = calls_first(&s->requests)) != NULL)
-		request_free(s, (struct request *)c);
+		request_free((struct request *)c);
 	while ((p = LIST_FIRST(&s->processes)) != NULL)
 		process_end(p);
 	free(s);

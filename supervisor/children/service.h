@@ -13,8 +13,8 @@
 
 #include "base/restart.h"
 #include "boxd.h"
+#include "children/child.h"
 #include "core/ask.h"
-#include "wire/link.h"
 
 struct service;
 
@@ -28,13 +28,13 @@ struct service_plan {
 	struct restart_policy restart;  /* after a death; first_sec 0: when it is needed again */
 	bool                  finishes; /* it ends by itself when its channel does, and may take its time for that */
 
-	/* Send the first message; candidate: see service_try().  May be NULL. */
-	int (*start)(void *owner, struct link *, bool candidate, struct err *);
+	/* Send the first message.  May be NULL. */
+	int (*start)(void *owner, struct link *, struct err *);
 
 	/* One that starts said this: -1 and why refuses it.  May be NULL. */
 	int (*judge)(void *owner, const struct msg *, struct err *);
 	/* It serves, and gets what waits after this.  May be NULL; there is none without a ready message. */
-	void (*on_ready)(void *owner, bool candidate, const struct msg *);
+	void (*on_ready)(void *owner, const struct msg *);
 	/* A candidate was refused, died or was late; nothing has changed.  Only for who calls service_try(). */
 	void (*on_refused)(void *owner, const struct err *why);
 	/* What is no reply, from one that serves or leaves.  May be NULL. */
@@ -78,9 +78,7 @@ void service_fail_all(struct service *, const struct err *why);
 /* A notice to the one that serves, if there is one.  One that cannot take it is killed: it would not know what it must. */
 void service_tell(struct service *, enum msg_type, const void *body);
 
-/* Of the one that serves; NULL and 0 without. */
-struct link *service_link(const struct service *);
-pid_t        service_pid(const struct service *);
-void         service_kill(struct service *);
+/* The one that serves, or NULL. */
+struct child *service_child(const struct service *);
 
 #endif

@@ -37,21 +37,21 @@ struct store {
 	struct msg_box_local local;      /* the configuration in force */
 	struct owned_msg     tried_kept; /* the same of the one that is tried */
 	struct msg_box_local tried;
-	ask_fn              *tell; /* who configures; NULL: nobody */
+	ask_fn              *tell; /* who configures; NULL: nothing is tried */
 	void                *tell_arg;
 };
 
 /* ---- box-store --------------------------------------------------------------------------- */
 
 static int
-on_start(void *arg, struct link *l, bool candidate, struct err *e)
+on_start(void *arg, struct link *l, struct err *e)
 {
 	const struct store    *s = arg;
 	struct msg_store_start m;
 
 	msg_defaults(MSG_STORE_START, &m);
 	m.base = s->base;
-	m.local = candidate ? s->tried : s->local;
+	m.local = s->tell != NULL ? s->tried : s->local;
 	m.uid = geteuid();
 	return link_send(l, MSG_STORE_START, 0, 0, &m, e);
 }
@@ -95,13 +95,13 @@ judge(void *arg, const struct msg *m, struct err *e)
 }
 
 static void
-on_ready(void *arg, bool candidate, const struct msg *m)
+on_ready(void *arg, const struct msg *m)
 {
 	struct store *s = arg;
 
-	log_info("store=%d ready skills=%s", service_pid(s->service),
+	log_info("store=%d ready skills=%s", child_pid(service_child(s->service)),
 	    ((const struct msg_store_ready *)m->body)->skills_root);
-	if (!candidate)
+	if (s->tell == NULL)
 		return;
 	owned_msg_clear(&s->kept);
 	s->kept = s->tried_kept;
@@ -135,13 +135,13 @@ store_configure(struct store *s, const struct msg_box_local *local, ask_fn *fn, 
 	s->tried = *local;
 	if (owned_msg_copy(&s->tried_kept, MSG_BOX_LOCAL, &s->tried, e) == -1)
 		return -1;
-	if (service_try(s->service, e) == -1) {
-		owned_msg_clear(&s->tried_kept);
-		return -1;
-	}
 	s->tell = fn;
 	s->tell_arg = arg;
-	return 0;
+	if (service_try(s->service, e) == 0)
+		return 0;
+	s->tell = NULL;
+	owned_msg_clear(&s->tried_kept);
+	return -1;
 }
 
 /* ---- how much may wait ---------------------------------------------------------------------- */
