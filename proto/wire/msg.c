@@ -106,8 +106,8 @@ compare_method(const void *key, const void *method)
 enum msg_type
 msg_by_name(const char *name, size_t n)
 {
-	const struct method *found = bsearch(
-	    &(struct bytes){ name, n }, methods, sizeof(methods) / sizeof(*methods), sizeof(*methods), compare_method);
+	const struct method *found = bsearch(&(struct bytes){ n > 0 ? name : "", n }, methods,
+	    sizeof(methods) / sizeof(*methods), sizeof(*methods), compare_method);
 
 	return found == NULL ? MSG_NONE : found->type;
 }
