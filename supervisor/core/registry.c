@@ -1,13 +1,14 @@
 #include "core/registry.h"
 
-#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
 #include <unistd.h>
 
+#include "core/hash.h"
 #include "core/machine.h"
 #include "core/notify.h"
+#include "core/request.h"
 #include "core/share.h"
 #include "core/spare.h"
 #include "langbot/tenancy.h"
@@ -18,13 +19,14 @@ LIST_HEAD(bucket, registry_entry);
 
 struct registry {
 	struct boxd *boxd;
-	TAILQ_HEAD(, registry_entry) by_age;          /* owned */
-	struct bucket by_name[BUCKETS];               /* the same, by a hash of their name */
-	uint8_t       key[crypto_shorthash_KEYBYTES]; /* clients choose names, but not which of them collide */
-	size_t        sessions;                       /* those built ahead included */
-	size_t        spares;
-	bool         *slots; /* owned; uid ranges in use */
-	size_t        nslots;
+	TAILQ_HEAD(, registry_entry) by_age;    /* owned */
+	struct bucket         by_name[BUCKETS]; /* the same, by a hash of their name */
+	struct hash_key       key;
+	struct request_index *requests; /* owned */
+	size_t                sessions; /* those built ahead included */
+	size_t                spares;
+	bool                 *slots; /* owned; uid ranges in use */
+	size_t                nslots;
 	void (*on_empty)(void *); /* set while draining */
 	void *on_empty_arg;
 };
@@ -32,10 +34,7 @@ struct registry {
 static struct bucket *
 bucket_of(const struct registry *r, const char *name)
 {
-	uint64_t hash;
-
-	crypto_shorthash((uint8_t *)&hash, (const uint8_t *)name, strlen(name), r->key);
-	return (struct bucket *)&r->by_name[hash % BUCKETS];
+	return (struct bucket *)&r->by_name[hash_of(&r->key, name, strlen(name)) % BUCKETS];
 }
 
 struct registry *
@@ -51,7 +50,9 @@ registry_open(struct boxd *h, struct err *e)
 	r->boxd = h;
 	r->nslots = h->config->max_sessions * 2; /* spares, and adopted ones beyond a lowered maximum, need some too */
 	TAILQ_INIT(&r->by_age);
-	crypto_shorthash_keygen(r->key);
+	hash_key_make(&r->key);
+	if ((r->requests = request_index_open(e)) == NULL)
+		registry_close(&r);
 	return r;
 }
 
@@ -213,41 +214,27 @@ registry_each(struct registry *r, bool (*fn)(struct session *, void *), void *ar
 	}
 }
 
-static bool
-forget_conn(struct session *s, void *arg)
+struct request_index *
+registry_requests(const struct registry *r)
 {
-	session_conn_gone(s, *(uint64_t *)arg);
-	return true;
+	return r->requests;
 }
 
 void
 registry_conn_gone(struct registry *r, uint64_t conn)
 {
-	registry_each(r, forget_conn, &conn);
-}
+	struct request *waits;
 
-struct owner_search {
-	uint64_t        conn, id;
-	struct session *found;
-};
-
-static bool
-has_request(struct session *s, void *arg)
-{
-	struct owner_search *o = arg;
-
-	if (session_has_request(s, o->conn, o->id))
-		o->found = s;
-	return o->found == NULL;
+	while ((waits = request_index_of_conn(r->requests, conn)) != NULL)
+		session_lose_client(waits);
 }
 
 struct session *
 registry_request_owner(struct registry *r, uint64_t conn, uint64_t id)
 {
-	struct owner_search o = { .conn = conn, .id = id };
+	struct request *found = request_index_find(r->requests, conn, id);
 
-	registry_each(r, has_request, &o);
-	return o.found;
+	return found == NULL ? NULL : found->of->session;
 }
 
 static bool
@@ -279,6 +266,7 @@ registry_close(struct registry **rp)
 	r->on_empty = NULL;
 	while (!TAILQ_EMPTY(&r->by_age))
 		registry_remove(r, TAILQ_FIRST(&r->by_age)->session);
+	request_index_close(&r->requests);
 	free(r->slots);
 	free(r);
 }

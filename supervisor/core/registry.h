@@ -49,6 +49,9 @@ void registry_each(struct registry *, bool (*fn)(struct session *, void *), void
 /* A connection is gone (0: all of them). */
 void registry_conn_gone(struct registry *, uint64_t conn);
 
+/* The requests of all sessions. */
+struct request_index *registry_requests(const struct registry *);
+
 /* Whose request is this?  NULL when nobody has it. */
 struct session *registry_request_owner(struct registry *, uint64_t conn, uint64_t id);
 

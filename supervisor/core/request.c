@@ -3,65 +3,222 @@
 #include <stdlib.h>
 
 #include "base/fd.h"
+#include "core/ask.h"
+#include "core/hash.h"
 #include "core/reply.h"
 
+/* ---- the index ------------------------------------------------------------------------- */
+
+enum { BUCKETS = 4096 };
+
+LIST_HEAD(request_bucket, request);
+
+struct request_index {
+	struct request_bucket by_id[BUCKETS]; /* of those whose client waits */
+	struct request_bucket
+	    by_conn[BUCKETS]; /* the same but boxd's own; connections count up, so they spread evenly */
+	struct request_bucket by_exec[BUCKETS]; /* of those that are passed on; these ids count up, too */
+	struct hash_key       key;              /* clients choose ids, but not which of them collide */
+};
+
+struct request_index *
+request_index_open(struct err *e)
+{
+	struct request_index *i = calloc(1, sizeof(*i));
+
+	if (i == NULL)
+		err_set(e, E_SYS, "no memory for requests");
+	else
+		hash_key_make(&i->key);
+	return i;
+}
+
+void
+request_index_close(struct request_index **ip)
+{
+	free(*ip);
+	*ip = NULL;
+}
+
+static const struct request_bucket *
+bucket_of_id(const struct request_index *i, uint64_t conn, uint64_t id)
+{
+	const uint64_t both[] = { conn, id };
+
+	return &i->by_id[hash_of(&i->key, both, sizeof(both)) % BUCKETS];
+}
+
+static bool
+is_clients(const struct request *r)
+{
+	return r->conn != 0 && r->conn != CONN_OWN;
+}
+
+static void
+enter(struct request_index *i, struct request *r)
+{
+	if (r->conn != 0)
+		LIST_INSERT_HEAD((struct request_bucket *)bucket_of_id(i, r->conn, r->id), r, same_id);
+	if (is_clients(r))
+		LIST_INSERT_HEAD(&i->by_conn[r->conn % BUCKETS], r, same_conn);
+	if (r->exec != 0)
+		LIST_INSERT_HEAD(&i->by_exec[r->exec % BUCKETS], r, same_exec);
+}
+
+static void
+leave_client(struct request *r)
+{
+	if (r->conn != 0)
+		LIST_REMOVE(r, same_id);
+	if (is_clients(r))
+		LIST_REMOVE(r, same_conn);
+}
+
 struct request *
-request_add(struct requests *all, const struct msg *m)
+request_index_find(const struct request_index *i, uint64_t conn, uint64_t id)
+{
+	struct request *r;
+
+	LIST_FOREACH (r, bucket_of_id(i, conn, id), same_id)
+		if (r->conn == conn && r->id == id)
+			return r;
+	return NULL;
+}
+
+struct request *
+request_index_of_conn(const struct request_index *i, uint64_t conn)
+{
+	struct request *r;
+
+	for (size_t b = conn % BUCKETS; b < BUCKETS; b++) {
+		LIST_FOREACH (r, &i->by_conn[b], same_conn)
+			if (conn == 0 || r->conn == conn)
+				return r;
+		if (conn != 0)
+			break;
+	}
+	return NULL;
+}
+
+/* ---- one of them ------------------------------------------------------------------------ */
+
+void
+requests_init(struct requests *all, struct request_index *index, struct session *s)
+{
+	*all = (struct requests){ .index = index, .session = s };
+	TAILQ_INIT(&all->list);
+}
+
+static bool
+is_forwarded(const struct request *r)
+{
+	return r->exec != 0 && r->type != MSG_EXEC && r->type != MSG_NONE;
+}
+
+static enum request_kind
+kind_of(const struct request *r)
+{
+	return r->type == MSG_EXEC            ? A_COMMAND
+	       : !is_forwarded(r)             ? NOT_FORWARDED
+	       : r->type == MSG_FILE_USAGE    ? A_COUNT
+	       : r->type == MSG_PAUSE         ? A_PAUSE
+	       : r->type == MSG_PROCESS_START ? A_START
+					      : ANOTHER_FORWARDED;
+}
+
+struct request *
+request_add(struct requests *all, const struct msg *m, uint64_t exec)
 {
 	struct request *r = calloc(1, sizeof(*r));
 
 	if (r == NULL)
 		return NULL;
+	r->of = all;
 	r->type = m->type;
 	r->conn = m->conn;
 	r->id = m->id;
+	r->exec = exec;
 	r->ns = -1;
 	r->scanner = (struct scanner_fds){ -1, -1, -1 };
-	TAILQ_INSERT_TAIL(all, r, next);
+	TAILQ_INSERT_TAIL(&all->list, r, next);
+	enter(all->index, r);
+	all->count[kind_of(r)]++;
 	return r;
 }
 
 struct request *
 request_add_orphan(struct requests *all, uint64_t exec)
 {
-	struct request *r = request_add(all, &(struct msg){ .type = MSG_EXEC });
-
-	if (r != NULL)
-		r->exec = exec;
-	return r;
+	return request_add(all, &(struct msg){ .type = MSG_EXEC }, exec);
 }
 
 struct request *
 request_find(const struct requests *all, uint64_t conn, uint64_t id)
 {
-	struct request *r;
+	struct request *r = request_index_find(all->index, conn, id);
 
-	TAILQ_FOREACH (r, all, next)
-		if (conn != 0 && r->conn == conn && r->id == id)
-			return r;
-	return NULL;
+	return r == NULL || r->of != all ? NULL : r;
 }
 
+/* A worker may name only what is its session's. */
 struct request *
 request_by_exec(const struct requests *all, uint64_t exec)
 {
 	struct request *r;
 
-	TAILQ_FOREACH (r, all, next)
-		if (r->exec != 0 && r->exec == exec)
+	LIST_FOREACH (r, &all->index->by_exec[exec % BUCKETS], same_exec)
+		if (r->exec == exec && r->of == all)
 			return r;
 	return NULL;
 }
 
-size_t
-requests_count(const struct requests *all, enum msg_type t)
+void
+request_forget_client(struct request *r)
 {
-	struct request *r;
-	size_t          n = 0;
+	leave_client(r);
+	r->conn = 0;
+}
 
-	TAILQ_FOREACH (r, all, next)
-		n += r->type == t;
-	return n;
+void
+request_park(struct request *r)
+{
+	r->of->count[kind_of(r)]--;
+	r->type = MSG_NONE;
+	r->of->count[kind_of(r)]++;
+}
+
+struct request *
+request_take(struct request *r)
+{
+	leave_client(r);
+	if (r->exec != 0)
+		LIST_REMOVE(r, same_exec);
+	r->of->count[kind_of(r)]--;
+	TAILQ_REMOVE(&r->of->list, r, next);
+	r->of = NULL;
+	return r;
+}
+
+void
+request_drop(struct request *r)
+{
+	if (r->of != NULL)
+		request_take(r);
+	packet_clear(&r->held);
+	packet_clear(&r->sent);
+	free(r->attachment);
+	artifact_release(&r->artifacts);
+	fd_close(&r->ns);
+	scanner_fds_close(&r->scanner);
+	free(r);
+}
+
+/* ---- how many --------------------------------------------------------------------------- */
+
+size_t
+requests_count(const struct requests *all, enum request_kind k)
+{
+	return all->count[k];
 }
 
 bool
@@ -73,164 +230,160 @@ request_is_use(const struct request *r)
 bool
 requests_use(const struct requests *all)
 {
-	struct request *r;
-
-	TAILQ_FOREACH (r, all, next)
-		if (request_is_use(r))
-			return true;
-	return false;
-}
-
-size_t
-requests_sent(const struct requests *all, enum msg_type t)
-{
-	struct request *r;
-	size_t          n = 0;
-
-	TAILQ_FOREACH (r, all, next)
-		n += r->type == t && r->held.bytes.len == 0;
-	return n;
-}
-
-static bool
-is_forwarded(const struct request *r)
-{
-	return r->exec != 0 && r->type != MSG_EXEC && r->type != MSG_NONE;
+	return all->count[A_COMMAND] + requests_forwarded(all) + all->count[NOT_FORWARDED] > all->count[A_COUNT];
 }
 
 size_t
 requests_forwarded(const struct requests *all)
 {
+	return all->count[A_COUNT] + all->count[A_PAUSE] + all->count[A_START] + all->count[ANOTHER_FORWARDED];
+}
+
+size_t
+requests_starting(const struct requests *all)
+{
 	struct request *r;
 	size_t          n = 0;
 
-	TAILQ_FOREACH (r, all, next)
-		n += is_forwarded(r);
+	TAILQ_FOREACH (r, &all->list, next)
+		n += r->type == MSG_PROCESS_START && r->held.bytes.len == 0;
 	return n;
 }
 
-void
-request_drop(struct requests *all, struct request *r)
-{
-	TAILQ_REMOVE(all, r, next);
-	packet_clear(&r->held);
-	packet_clear(&r->sent);
-	free(r->attachment);
-	artifact_release(&r->artifacts);
-	fd_close(&r->ns);
-	scanner_fds_close(&r->scanner);
-	free(r);
-}
+/* ---- their ends ------------------------------------------------------------------------- */
 
 /*
  * Answers to boxd's own requests are acted upon at once, also by asking the same session again: so what is answered
- * has left its list before.
+ * has left the others before.
  */
 void
-request_reply(struct requests *all, struct request *r, struct boxd *h, enum msg_type result, const void *body)
+request_reply(struct request *r, struct boxd *h, enum msg_type result, const void *body)
 {
 	uint64_t conn = r->conn, id = r->id;
 
-	request_drop(all, r);
+	request_drop(r);
 	reply_send(h, result, conn, id, body);
 }
 
 void
-request_fail(struct requests *all, struct request *r, struct boxd *h, const struct err *why)
+request_fail(struct request *r, struct boxd *h, const struct err *why)
 {
 	uint64_t conn = r->conn, id = r->id;
 
-	request_drop(all, r);
+	request_drop(r);
 	reply_fail(h, conn, id, why);
 }
 
-static void
-move(struct requests *from, struct request *r, struct requests *to)
+/* The oldest of a list, out of it; NULL: it is empty. */
+static struct request *
+next_of(struct request_list *taken)
 {
-	TAILQ_REMOVE(from, r, next);
-	TAILQ_INSERT_TAIL(to, r, next);
+	struct request *r = TAILQ_FIRST(taken);
+
+	if (r != NULL)
+		TAILQ_REMOVE(taken, r, next);
+	return r;
 }
 
 static void
-take_all(struct requests *all, enum msg_type t, struct requests *taken)
+take(struct requests *all, bool (*want)(const struct request *, enum msg_type), enum msg_type t,
+    struct request_list *taken)
 {
-	struct request *r = TAILQ_FIRST(all), *next;
+	struct request *r = TAILQ_FIRST(&all->list), *next;
 
 	TAILQ_INIT(taken);
 	for (; r != NULL; r = next) {
 		next = TAILQ_NEXT(r, next);
-		if (r->type == t)
-			move(all, r, taken);
+		if (want(r, t)) {
+			request_take(r);
+			TAILQ_INSERT_TAIL(taken, r, next);
+		}
 	}
+}
+
+static bool
+is_any(const struct request *r, enum msg_type t)
+{
+	(void)r;
+	(void)t;
+	return true;
+}
+
+void
+requests_take_all(struct requests *all, struct request_list *taken)
+{
+	take(all, is_any, MSG_NONE, taken);
+}
+
+static bool
+is_of_type(const struct request *r, enum msg_type t)
+{
+	return r->type == t;
 }
 
 void
 requests_reply_all(struct requests *all, enum msg_type t, struct boxd *h, enum msg_type result, const void *body)
 {
-	struct requests taken;
+	struct request_list taken;
+	struct request     *r;
 
-	take_all(all, t, &taken);
-	while (!TAILQ_EMPTY(&taken))
-		request_reply(&taken, TAILQ_FIRST(&taken), h, result, body);
+	take(all, is_of_type, t, &taken);
+	while ((r = next_of(&taken)) != NULL)
+		request_reply(r, h, result, body);
 }
 
 static void
-fail_taken(struct requests *taken, struct boxd *h, const struct err *why)
+fail_all(struct requests *all, bool (*want)(const struct request *, enum msg_type), enum msg_type t, struct boxd *h,
+    const struct err *why)
 {
-	while (!TAILQ_EMPTY(taken))
-		request_fail(taken, TAILQ_FIRST(taken), h, why);
+	struct request_list taken;
+	struct request     *r;
+
+	take(all, want, t, &taken);
+	while ((r = next_of(&taken)) != NULL)
+		request_fail(r, h, why);
 }
 
 void
 requests_fail_all(struct requests *all, enum msg_type t, struct boxd *h, const struct err *why)
 {
-	struct requests taken;
-
-	take_all(all, t, &taken);
-	fail_taken(&taken, h, why);
+	fail_all(all, is_of_type, t, h, why);
 }
 
 void
 requests_drop_deaf(struct requests *all)
 {
-	struct request *r = TAILQ_FIRST(all), *next;
+	struct request *r = TAILQ_FIRST(&all->list), *next;
 
 	for (; r != NULL; r = next) {
 		next = TAILQ_NEXT(r, next);
 		if (r->attachment != NULL && r->conn == 0)
-			request_drop(all, r);
+			request_drop(r);
 	}
 }
 
-static void
-fail_forwarded(struct requests *all, bool held_too, struct boxd *h, const struct err *why)
+static bool
+was_forwarded(const struct request *r, enum msg_type t)
 {
-	struct requests taken = TAILQ_HEAD_INITIALIZER(taken);
-	struct request *r = TAILQ_FIRST(all), *next;
-
-	for (; r != NULL; r = next) {
-		next = TAILQ_NEXT(r, next);
-		if (is_forwarded(r) && (held_too || (r->held.bytes.len == 0 && r->attachment == NULL)))
-			move(all, r, &taken);
-	}
-	fail_taken(&taken, h, why);
+	(void)t;
+	return is_forwarded(r);
 }
 
 void
 requests_fail_forwarded(struct requests *all, struct boxd *h, const struct err *why)
 {
-	fail_forwarded(all, true, h, why);
+	fail_all(all, was_forwarded, MSG_NONE, h, why);
+}
+
+static bool
+was_sent(const struct request *r, enum msg_type t)
+{
+	(void)t;
+	return is_forwarded(r) && r->held.bytes.len == 0 && r->attachment == NULL;
 }
 
 void
 requests_fail_sent(struct requests *all, struct boxd *h, const struct err *why)
 {
-	fail_forwarded(all, false, h, why);
-}
-
-struct request *
-request_take(struct requests *all, struct request *r)
-{
-	TAILQ_REMOVE(all, r, next);
-	return r;
+	fail_all(all, was_sent, MSG_NONE, h, why);
 }

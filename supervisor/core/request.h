@@ -1,6 +1,7 @@
 /*
  * Requests waiting on a session.  Each ends in exactly one reply, or in none when its
- * client is gone by then.
+ * client is gone by then.  One is found by what its client or its worker calls it without
+ * a walk over the others, and what is asked of them all is counted as they come and go.
  */
 #ifndef SUPERVISOR_REQUEST_H
 #define SUPERVISOR_REQUEST_H
@@ -23,50 +24,81 @@ struct scanner_fds {
 	int scanner, scan, look;
 };
 
+struct requests;
+
 struct request {
 	TAILQ_ENTRY(request) next;
-	enum msg_type   type;
-	uint64_t        conn; /* 0: nobody waits any more */
-	uint64_t        id;
-	uint64_t        exec;           /* what is passed on: its id towards the worker; else 0 */
-	uint64_t        streamed_to[2]; /* streamed: output passed on so far, by stream */
-	bool            streamed;
-	enum on_timeout on_timeout;
-	bool            dies_alone; /* EXEC: cancelled when its client is gone */
-	uint64_t        denied;     /* EXEC: so many connections of its session had been refused before */
+	LIST_ENTRY(request) same_id, same_conn, same_exec; /* in the index */
+	struct requests *of;                               /* those it waits among; NULL: taken out */
+	enum msg_type    type;                             /* MSG_NONE: see request_park */
+	uint64_t         conn;                             /* 0: nobody waits any more */
+	uint64_t         id;
+	uint64_t         exec;           /* what is passed on: its id towards the worker; else 0 */
+	uint64_t         streamed_to[2]; /* streamed: output passed on so far, by stream */
+	bool             streamed;
+	enum on_timeout  on_timeout;
+	bool             dies_alone; /* EXEC: cancelled when its client is gone */
+	uint64_t         denied;     /* EXEC: so many connections of its session had been refused before */
 	enum { MOUNTS_OWN, MOUNTS_WANTED, MOUNTS_ASKED } mounts; /* EXEC: those of its session, or none yet */
 	int                   ns;                                /* owned; EXEC: its mount namespace, or -1 */
 	struct scanner_fds    scanner;    /* owned; EXEC: what measures them, if that is a new one */
-	struct session       *session;    /* EXEC: while its mounts are made */
 	struct artifact_hold *artifacts;  /* owned; EXEC: copies that are mounted for it */
 	struct packet         held;       /* not yet sent to a worker; EXEC, after a timeout: the reply */
 	struct packet         sent;       /* EXEC: to be sent once more, should no init have heard of it */
 	struct attachment    *attachment; /* owned; PROCESS_ATTACH only */
 };
 
-TAILQ_HEAD(requests, request);
+TAILQ_HEAD(request_list, request);
 
-/* NULL without memory. */
-struct request *request_add(struct requests *, const struct msg *);
+/* What a session counts of them: each is one of these. */
+enum request_kind { A_COMMAND, A_COUNT, A_PAUSE, A_START, ANOTHER_FORWARDED, NOT_FORWARDED, REQUEST_KINDS };
+
+struct requests {
+	struct request_list   list;    /* owned, oldest first */
+	struct request_index *index;   /* lent */
+	struct session       *session; /* that they wait on */
+	size_t                count[REQUEST_KINDS];
+};
+
+/* The requests of all sessions, by connection and id, by connection, and by exec. */
+struct request_index *request_index_open(struct err *);
+void                  request_index_close(struct request_index **);
+
+/* NULL when nobody has it. */
+struct request *request_index_find(const struct request_index *, uint64_t conn, uint64_t id);
+
+/* One that this client waits for (0: any client), but not boxd itself; NULL: none. */
+struct request *request_index_of_conn(const struct request_index *, uint64_t conn);
+
+void requests_init(struct requests *, struct request_index *, struct session *);
+
+/* exec: 0, or the id it is passed on with.  NULL without memory. */
+struct request *request_add(struct requests *, const struct msg *, uint64_t exec);
 /* A command of before our time, that runs without a client. */
 struct request *request_add_orphan(struct requests *, uint64_t exec);
 
 struct request *request_find(const struct requests *, uint64_t conn, uint64_t id);
 struct request *request_by_exec(const struct requests *, uint64_t exec);
-size_t          requests_count(const struct requests *, enum msg_type);
+size_t          requests_count(const struct requests *, enum request_kind);
 
 /* To count what a session holds is no use of it: the session stays as idle as it is. */
 bool request_is_use(const struct request *);
 bool requests_use(const struct requests *); /* any of them */
 
-/* Of those the ones in a worker's hands. */
-size_t requests_sent(const struct requests *, enum msg_type);
-
 /* Those that a worker has or shall get, commands not counted. */
 size_t requests_forwarded(const struct requests *);
 
-void request_reply(struct requests *, struct request *, struct boxd *, enum msg_type, const void *body);
-void request_fail(struct requests *, struct request *, struct boxd *, const struct err *);
+/* Process starts that are in a worker's hands. */
+size_t requests_starting(const struct requests *);
+
+/* Its client is gone, and nobody waits for it. */
+void request_forget_client(struct request *);
+
+/* Neither running nor to be failed with those that are: it waits until its session is gone. */
+void request_park(struct request *);
+
+void request_reply(struct request *, struct boxd *, enum msg_type, const void *body);
+void request_fail(struct request *, struct boxd *, const struct err *);
 
 /* Every request of that type. */
 void requests_reply_all(struct requests *, enum msg_type, struct boxd *, enum msg_type result, const void *body);
@@ -79,12 +111,15 @@ void requests_drop_deaf(struct requests *);
 void requests_fail_forwarded(struct requests *, struct boxd *, const struct err *);
 void requests_fail_sent(struct requests *, struct boxd *, const struct err *);
 
-void request_drop(struct requests *, struct request *);
+void request_drop(struct request *);
 
 /* session_counted.c */
 void scanner_fds_close(struct scanner_fds *);
 
-/* Out of its list: whoever takes it replies or fails it with a list of its own. */
-struct request *request_take(struct requests *, struct request *);
+/* Away from the others: whoever takes it replies, fails or drops it. */
+struct request *request_take(struct request *);
+
+/* All of them, behind those that are in the list; whoever takes them does that with each. */
+void requests_take_all(struct requests *, struct request_list *);
 
 #endif

@@ -74,7 +74,7 @@ session_info(const struct session *s)
 		.created_ms = s->created_ms,
 		.last_used_ms = s->last_used_ms,
 		.paused = s->paused,
-		.running = requests_count(&s->pending, MSG_EXEC),
+		.running = requests_count(&s->pending, A_COMMAND),
 		.execs = s->execs,
 		.processes = s->processes,
 		.worker_pid = s->child == NULL ? 0 : (uint64_t)child_pid(s->child),
@@ -91,12 +91,6 @@ session_ended_processes(const struct session *s)
 	return s->ended;
 }
 
-bool
-session_has_request(const struct session *s, uint64_t conn, uint64_t id)
-{
-	return request_find(&s->pending, conn, id) != NULL;
-}
-
 /* ---- what a client wants ------------------------------------------------------------------ */
 
 static int
@@ -105,7 +99,7 @@ on_create(struct session *s, const struct msg *m, struct err *e)
 	struct msg_session_info info = session_info(s);
 
 	if (s->state != STATE_READY) {
-		if (request_add(&s->pending, m) == NULL)
+		if (request_add(&s->pending, m, 0) == NULL)
 			return err_set(e, E_SYS, "no memory for a request");
 		return 0;
 	}
@@ -134,18 +128,17 @@ on_exec(struct session *s, const struct msg *m, struct err *e)
 
 	if (mounter_check(&s->spec, &x, &mounts, e) == -1)
 		return -1;
-	if (requests_count(&s->pending, MSG_EXEC) >= LIM_EXECS)
+	if (requests_count(&s->pending, A_COMMAND) >= LIM_EXECS)
 		return err_session(e, E_CAPACITY, "%d commands are running in session %s already", LIM_EXECS, s->name);
-	if ((r = request_add(&s->pending, m)) == NULL)
+	if ((r = request_add(&s->pending, m, boxd_next_id(s->boxd))) == NULL)
 		return err_set(e, E_SYS, "no memory for a request");
-	r->exec = boxd_next_id(s->boxd);
 	r->mounts = mounts ? MOUNTS_WANTED : MOUNTS_OWN;
 	r->streamed = x.window > 0;
 	r->on_timeout = x.on_timeout;
 	r->dies_alone = x.on_disconnect == ON_DISCONNECT_CANCEL;
 	r->denied = session_net_info(s).denied;
 	if (send_or_hold(s, r, &x, e) == -1) {
-		request_drop(&s->pending, r);
+		request_drop(r);
 		return -1;
 	}
 	s->boxd->running++;
@@ -161,13 +154,12 @@ forward(struct session *s, const struct msg *m, struct err *e)
 
 	if (requests_forwarded(&s->pending) >= LIM_EXECS)
 		return err_session(e, E_CAPACITY, "%d requests are waiting in session %s already", LIM_EXECS, s->name);
-	if ((r = request_add(&s->pending, m)) == NULL)
+	if ((r = request_add(&s->pending, m, boxd_next_id(s->boxd))) == NULL)
 		return err_set(e, E_SYS, "no memory for a request");
-	r->exec = boxd_next_id(s->boxd);
 	int sent = s->state == STATE_READY ? link_send(child_link(s->child), m->type, r->exec, 0, m->body, e)
 					   : msg_encode(&r->held, m->type, r->exec, 0, m->body, e);
 	if (sent == -1)
-		request_drop(&s->pending, r);
+		request_drop(r);
 	return sent;
 }
 
@@ -183,7 +175,7 @@ on_forward(struct session *s, const struct msg *m, struct err *e)
 static int
 on_usage(struct session *s, const struct msg *m, struct err *e)
 {
-	if (requests_count(&s->pending, MSG_FILE_USAGE) >= LIM_USAGE_PENDING)
+	if (requests_count(&s->pending, A_COUNT) >= LIM_USAGE_PENDING)
 		return err_session(
 		    e, E_BUSY, "what session %s holds is being counted %d times already", s->name, LIM_USAGE_PENDING);
 	return forward(s, m, e);
@@ -230,7 +222,7 @@ on_process_attach(struct session *s, const struct msg *m, struct err *e)
 		free(kept);
 		return -1;
 	}
-	struct request *r = TAILQ_LAST(&s->pending, requests);
+	struct request *r = TAILQ_LAST(&s->pending.list, request_list);
 	r->attachment = kept;
 	r->streamed = true;
 	return 0;
@@ -262,7 +254,7 @@ on_unpause(struct session *s, const struct msg *m, struct err *e)
 static int
 on_delete(struct session *s, const struct msg *m, struct err *e)
 {
-	if (request_add(&s->pending, m) == NULL)
+	if (request_add(&s->pending, m, 0) == NULL)
 		return err_set(e, E_SYS, "no memory for a request");
 	session_close(s, "deleted");
 	return 0;
@@ -276,7 +268,7 @@ cancel_held(struct session *s, struct request *r)
 
 	err_set(&why, E_STATE, "cancelled before it was started");
 	s->boxd->running--;
-	request_fail(&s->pending, r, s->boxd, &why);
+	request_fail(r, s->boxd, &why);
 }
 
 /* The process goes on. */
@@ -288,7 +280,7 @@ cancel_attachment(struct session *s, struct request *r)
 	if (s->child != NULL && r->held.bytes.len == 0)
 		link_send(child_link(s->child), MSG_DETACH, 0, 0, &(struct msg_detach){ .call = r->exec }, &ignored);
 	err_set(&why, E_STATE, "detached from process %s", r->attachment->process);
-	request_fail(&s->pending, r, s->boxd, &why);
+	request_fail(r, s->boxd, &why);
 }
 
 static int
@@ -383,27 +375,15 @@ session_cancel_alone(struct session *s, struct request *r)
 		link_send(child_link(s->child), MSG_CANCEL, boxd_next_id(s->boxd), 0, &c, &e);
 }
 
-static void
-lose_client(struct session *s, struct request *r)
+void
+session_lose_client(struct request *r)
 {
-	struct err e = { 0 };
+	struct session *s = r->of->session;
+	struct err      e = { 0 };
 
-	r->conn = 0;
-	if (r->streamed && s->child != NULL && r->held.bytes.len == 0)
+	request_forget_client(r);
+	if (r->streamed && s->child != NULL && r->held.bytes.len == 0) /* nobody reads it any more */
 		link_send(child_link(s->child), MSG_DETACH, 0, 0, &(struct msg_detach){ .call = r->exec }, &e);
 	if (r->type == MSG_EXEC && r->dies_alone)
 		session_cancel_alone(s, r);
-}
-
-/* Commands go on without their client unless it chose otherwise; nobody reads a stream any more. */
-void
-session_conn_gone(struct session *s, uint64_t conn)
-{
-	struct request *r = TAILQ_FIRST(&s->pending), *next;
-
-	for (; r != NULL; r = next) {
-		next = TAILQ_NEXT(r, next);
-		if (r->conn != 0 && r->conn != CONN_OWN && (conn == 0 || r->conn == conn))
-			lose_client(s, r);
-	}
 }

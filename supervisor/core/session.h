@@ -17,6 +17,7 @@
 #include "boxd.h"
 
 struct registry_entry;
+struct request;
 struct session;
 
 /* Start a new one; the client of m (a CREATE) is answered when it stands.  NULL and the reason. */
@@ -56,8 +57,8 @@ bool session_exec_waits(const struct session *, uint64_t id);
 /* End it; why is for the log and for those who wait. */
 void session_close(struct session *, const char *why);
 
-void session_conn_gone(struct session *, uint64_t conn);
-bool session_has_request(const struct session *, uint64_t conn, uint64_t id);
+/* The client of a request is gone: a command goes on without it unless it chose otherwise. */
+void session_lose_client(struct request *);
 
 const char            *session_name(const struct session *);
 const struct msg_spec *session_spec(const struct session *);

@@ -24,6 +24,7 @@ session_new(struct boxd *h, uint64_t id, const char *name, const struct msg_spec
 
 	if (s == NULL)
 		return NULL;
+	snprintf(s->name, sizeof(s->name), "%s", name);
 	s->spec = *spec;
 	if (owned_msg_copy(&s->spec_kept, MSG_SPEC, &s->spec, &e) == -1) {
 		free(s);
@@ -36,8 +37,7 @@ session_new(struct boxd *h, uint64_t id, const char *name, const struct msg_spec
 	s->init = s->map = -1;
 	s->cgroups = h->machine->cgroups;
 	s->created_ms = s->last_used_ms = epoch_ms();
-	snprintf(s->name, sizeof(s->name), "%s", name);
-	TAILQ_INIT(&s->pending);
+	requests_init(&s->pending, registry_requests(h->registry), s);
 	s->net_sockets[0] = s->net_sockets[1] = s->net_sockets[2] = -1;
 	session_init_timers(s);
 	session_count_walls(s);
@@ -85,7 +85,7 @@ session_create(struct boxd *h, const char *name, const struct msg_spec *spec, ui
 {
 	struct session *s = session_start(h, name, spec, uid_base, e);
 
-	if (s != NULL && request_add(&s->pending, m) == NULL)
+	if (s != NULL && request_add(&s->pending, m, 0) == NULL)
 		log_error("session=%lu no memory for its creator's request", s->id);
 	return s;
 }
@@ -160,7 +160,7 @@ session_claim(struct session *s, const struct msg_spec *spec, const struct msg *
 	session_note_image(s, *s->spec.image != '\0');      /* or it would not have fit */
 	s->created_ms = s->last_used_ms = claim.created_ms; /* of the session, not of the sandbox built ahead */
 	s->state = STATE_STARTING;
-	if (request_add(&s->pending, m) == NULL)
+	if (request_add(&s->pending, m, 0) == NULL)
 		return err_set(e, E_SYS, "no memory for a request");
 	s->claim_id = id;
 	session_expect(s, LIM_BUILD_SEC);
@@ -245,8 +245,8 @@ session_free(struct session *s)
 	ev_timer_stop(s->boxd->loop, &s->restart_timer);
 	ev_timer_stop(s->boxd->loop, &s->idle);
 	ev_timer_stop(s->boxd->loop, &s->reply_timer);
-	while (!TAILQ_EMPTY(&s->pending))
-		request_drop(&s->pending, TAILQ_FIRST(&s->pending));
+	while (!TAILQ_EMPTY(&s->pending.list))
+		request_drop(TAILQ_FIRST(&s->pending.list));
 	child_close(&s->child);
 	session_net_close(s);
 	artifact_release(&s->artifacts);

@@ -130,24 +130,27 @@ end_worker(struct session *s)
 static void
 finish(struct session *s, uint64_t killed)
 {
-	char               name[LIM_NAME + 1];
-	struct msg_deleted deleted = { .session = name, .killed = killed };
-	struct boxd       *h = s->boxd;
-	struct requests    left = TAILQ_HEAD_INITIALIZER(left);
-	struct request    *r;
+	char                name[LIM_NAME + 1];
+	struct msg_deleted  deleted = { .session = name, .killed = killed };
+	struct boxd        *h = s->boxd;
+	struct request_list left;
+	struct request     *r;
 
 	snprintf(name, sizeof(name), "%s", s->name);
 	end_worker(s);
 	set_processes(s, 0);
 	log_at(s->spare ? LOG_DEBUG : LOG_INFO, "session=%lu name=%s gone killed=%lu reason=\"%s\"", s->id, s->name,
 	    killed, s->why);
-	TAILQ_CONCAT(&left, &s->pending, next);
+	requests_take_all(&s->pending, &left);
 	registry_remove(h->registry, s); /* frees s */
-	requests_reply_all(&left, MSG_DELETE, h, MSG_DELETED, &deleted);
+	TAILQ_FOREACH (r, &left, next)
+		if (r->type == MSG_DELETE)
+			reply_send(h, MSG_DELETED, r->conn, r->id, &deleted);
 	while ((r = TAILQ_FIRST(&left)) != NULL) {
-		if (r->conn != 0) /* a reply that waited for this */
+		TAILQ_REMOVE(&left, r, next);
+		if (r->type != MSG_DELETE && r->conn != 0) /* a reply that waited for this */
 			gateway_send(h->gateway, &r->held);
-		request_drop(&left, r);
+		request_drop(r);
 	}
 }
 
@@ -155,10 +158,10 @@ finish(struct session *s, uint64_t killed)
 static void
 fail_work(struct session *s, const struct err *why)
 {
-	s->boxd->running -= requests_count(&s->pending, MSG_EXEC);
+	s->boxd->running -= requests_count(&s->pending, A_COMMAND);
 	requests_fail_all(&s->pending, MSG_EXEC, s->boxd, why);
 	requests_fail_all(&s->pending, MSG_CREATE, s->boxd, why);
-	s->boxd->starting -= requests_count(&s->pending, MSG_PROCESS_START);
+	s->boxd->starting -= requests_count(&s->pending, A_START);
 	requests_fail_forwarded(&s->pending, s->boxd, why);
 }
 
@@ -255,7 +258,7 @@ send_held(struct session *s)
 	struct err      e = { 0 };
 
 	requests_drop_deaf(&s->pending);
-	for (r = TAILQ_FIRST(&s->pending); r != NULL; r = next) {
+	for (r = TAILQ_FIRST(&s->pending.list); r != NULL; r = next) {
 		next = TAILQ_NEXT(r, next);
 		if (r->exec == 0 || r->type == MSG_NONE || r->held.bytes.len == 0 || r->mounts == MOUNTS_ASKED)
 			continue;
@@ -264,7 +267,7 @@ send_held(struct session *s)
 			link_send_packet(child_link(s->child), &r->held, &e);
 		} else if (session_ask_mounts(s, r, &e) == -1) {
 			s->boxd->running--;
-			request_fail(&s->pending, r, s->boxd, &e);
+			request_fail(r, s->boxd, &e);
 		}
 	}
 }
@@ -297,7 +300,7 @@ check_required(const struct session *s, struct err *e)
 static void
 cancel_abandoned(struct session *s)
 {
-	struct request *r = TAILQ_FIRST(&s->pending), *next;
+	struct request *r = TAILQ_FIRST(&s->pending.list), *next;
 
 	for (; r != NULL; r = next) {
 		next = TAILQ_NEXT(r, next);
@@ -360,7 +363,7 @@ on_worker_ready(struct session *s, struct msg *m)
 		msg_defaults(MSG_DISK, &s->disk);
 	session_count_walls(s);
 	session_net_take(s, m);
-	s->paused = ready->paused || requests_count(&s->pending, MSG_PAUSE) > 0;
+	s->paused = ready->paused || requests_count(&s->pending, A_PAUSE) > 0;
 	if (s->state == STATE_STARTING && check_required(s, &e) == -1) {
 		fail(s, &e);
 		return;
@@ -413,11 +416,10 @@ drop_after_timeout(struct session *s, struct request *r, const struct msg_exec_r
 {
 	struct err e = { 0 };
 
-	if (msg_encode_reply(&r->held, MSG_EXEC_RESULT, r->id, r->conn, result, &e) == -1) {
-		request_fail(&s->pending, r, s->boxd, &e);
-	} else {
-		r->type = MSG_NONE; /* neither running nor to be failed */
-	}
+	if (msg_encode_reply(&r->held, MSG_EXEC_RESULT, r->id, r->conn, result, &e) == -1)
+		request_fail(r, s->boxd, &e);
+	else
+		request_park(r);
 	session_close(s, "a command timed out");
 }
 
@@ -446,7 +448,7 @@ on_exec_reply(struct session *s, struct request *r, struct msg *m)
 	s->boxd->execs++;
 	s->execs++;
 	if (m->failed || msg_expect(m, MSG_EXEC_RESULT, &e) == -1) {
-		request_fail(&s->pending, r, s->boxd, m->failed ? &m->error : &e);
+		request_fail(r, s->boxd, m->failed ? &m->error : &e);
 		session_touch(s);
 		return;
 	}
@@ -459,7 +461,7 @@ on_exec_reply(struct session *s, struct request *r, struct msg *m)
 		return;
 	}
 	if (!session_hint(s, r, result))
-		request_reply(&s->pending, r, s->boxd, MSG_EXEC_RESULT, result);
+		request_reply(r, s->boxd, MSG_EXEC_RESULT, result);
 	session_touch(s);
 }
 
@@ -467,7 +469,7 @@ on_exec_reply(struct session *s, struct request *r, struct msg *m)
 static bool
 others_pause(const struct session *s, const struct request *r)
 {
-	return requests_count(&s->pending, MSG_PAUSE) > (r->type == MSG_PAUSE ? 1 : 0);
+	return requests_count(&s->pending, A_PAUSE) > (r->type == MSG_PAUSE ? 1 : 0);
 }
 
 static void
@@ -483,9 +485,9 @@ on_forward_reply(struct session *s, struct request *r, struct msg *m)
 	if ((r->type == MSG_PAUSE || r->type == MSG_UNPAUSE) && session_remember_pause(s, s->paused, &e) == -1)
 		log_warn("session=%lu %s", s->id, e.text);
 	if (m->failed || msg_expect(m, result, &e) == -1)
-		request_fail(&s->pending, r, s->boxd, m->failed ? &m->error : &e);
+		request_fail(r, s->boxd, m->failed ? &m->error : &e);
 	else
-		request_reply(&s->pending, r, s->boxd, result, m->body);
+		request_reply(r, s->boxd, result, m->body);
 	if (use)
 		session_touch(s);
 }
@@ -589,7 +591,7 @@ on_worker_gone(void *arg, int status)
 		return;
 	}
 	err_set(&e, E_CRASH, "the session's worker died under the request; it may have been done or not");
-	s->boxd->starting -= requests_sent(&s->pending, MSG_PROCESS_START);
+	s->boxd->starting -= requests_starting(&s->pending);
 	requests_fail_sent(&s->pending, s->boxd, &e);
 	if (s->state == STATE_READY) {
 		s->state = STATE_RESTARTING;

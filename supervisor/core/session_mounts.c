@@ -47,7 +47,7 @@ static void
 unstarted(struct session *s, struct request *r, const struct err *why)
 {
 	s->boxd->running--;
-	request_fail(&s->pending, r, s->boxd, why);
+	request_fail(r, s->boxd, why);
 	session_touch(s);
 }
 
@@ -65,12 +65,13 @@ static void
 on_copied(void *arg, const struct err *why)
 {
 	struct request *r = arg;
+	struct session *s = r->of->session;
 	struct err      e = { 0 };
 
 	if (why != NULL)
-		unstarted(r->session, r, why);
-	else if (session_ask_mounts(r->session, r, &e) == -1)
-		unstarted(r->session, r, &e);
+		unstarted(s, r, why);
+	else if (session_ask_mounts(s, r, &e) == -1)
+		unstarted(s, r, &e);
 }
 
 static int
@@ -81,7 +82,6 @@ ask(struct session *s, struct request *r, const struct msg_exec *x, struct err *
 					 : artifact_hold(s->boxd, s->name, x->extra_mounts.v, x->extra_mounts.n,
 					       on_copied, r, &r->artifacts, e);
 
-	r->session = s;
 	r->mounts = MOUNTS_ASKED;
 	if (waits != 0)
 		return waits == 1 ? 0 : -1;

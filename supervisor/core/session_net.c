@@ -127,15 +127,13 @@ on_looked(void *arg, const struct msg *reply)
 {
 	struct waiting            *w = arg;
 	const struct msg_net_info *info = reply->body;
-	struct requests            alone = TAILQ_HEAD_INITIALIZER(alone);
 	char                       hint[LIM_TEXT];
 
 	if (!reply->failed && info->denied > w->request->denied) {
 		write_hint(info, w->request->denied, hint, sizeof(hint));
 		w->result.hint = hint;
 	}
-	TAILQ_INSERT_TAIL(&alone, w->request, next);
-	request_reply(&alone, w->request, w->boxd, MSG_EXEC_RESULT, &w->result);
+	request_reply(w->request, w->boxd, MSG_EXEC_RESULT, &w->result);
 	owned_msg_clear(&w->kept);
 	free(w);
 }
@@ -154,7 +152,7 @@ session_hint(struct session *s, struct request *r, const struct msg_exec_result 
 		free(w);
 		return false;
 	}
-	w->request = request_take(&s->pending, r);
+	w->request = request_take(r);
 	egress_look(s->boxd->egress, s->id, false, on_looked, w);
 	return true;
 }

@@ -22,7 +22,7 @@ resume_list(const struct session *s, struct msg_resume *list)
 	const struct request *r;
 	size_t                n = 0;
 
-	TAILQ_FOREACH (r, &s->pending, next)
+	TAILQ_FOREACH (r, &s->pending.list, next)
 		if (r->type == MSG_EXEC && r->held.bytes.len == 0)
 			list[n++] = (struct msg_resume){
 				.exec = r->exec,
@@ -40,7 +40,7 @@ follower_list(const struct session *s, struct msg_follower *list)
 	const struct request *r;
 	size_t                n = 0;
 
-	TAILQ_FOREACH (r, &s->pending, next) {
+	TAILQ_FOREACH (r, &s->pending.list, next) {
 		if (r->attachment == NULL || r->held.bytes.len > 0 || n == LIM_EXECS)
 			continue;
 		uint64_t seen = r->streamed_to[STREAM_STDOUT];
