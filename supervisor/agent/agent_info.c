@@ -50,27 +50,6 @@ agent_errors(struct boxd *h, const struct msg *m, struct err *e)
 
 /* ---- status ---- */
 
-struct counted {
-	char     prefix[LIM_NAME + 1];
-	uint64_t sessions, processes;
-};
-
-/* Without a workspace the prefix is the beginning of all others too: those have one more @. */
-static bool
-count(struct session *s, void *arg)
-{
-	struct counted *c = arg;
-	size_t          n = strlen(c->prefix);
-
-	if (session_is_spare(s) || strncmp(session_name(s), c->prefix, n) != 0 ||
-	    strchr(session_name(s) + n, '@') != NULL)
-		return true;
-	struct msg_session_info info = session_info(s);
-	c->sessions += info.state != STATE_CLOSING;
-	c->processes += info.processes;
-	return true;
-}
-
 static void
 tell_limits(const struct boxd *h, struct msg_agent_limits *l)
 {
@@ -106,17 +85,17 @@ agent_status(struct boxd *h, const struct msg *m, struct err *e)
 	const struct msg_agent_status *ask = m->body;
 	const struct errorring_who     who = { ask->instance, ask->workspace, "" };
 	struct msg_agent_error         errors[LIM_RECENT_ERRORS];
-	struct counted                 mine = { .sessions = 0 };
+	char                           prefix[LIM_NAME + 1];
 	struct err                     why;
 
 	(void)e;
-	agent_prefix(ask->instance, ask->workspace, mine.prefix);
-	registry_each(h->registry, count, &mine);
+	agent_prefix(ask->instance, ask->workspace, prefix);
+	struct group_sum mine = registry_sum(h->registry, (struct group_key){ prefix, strlen(prefix) });
 	tell_barrier(h, &why);
 	struct msg_agent_status_result r = {
 		.backend = { .name = "native", .available = h->machine->barrier.code == E_NONE },
-		.active_sessions = mine.sessions,
-		.managed_processes = mine.processes,
+		.active_sessions = mine.n[OPEN_SESSIONS],
+		.managed_processes = mine.n[PROCESSES],
 		.session_ttl_sec = h->config->idle_ttl_sec,
 		.available = *why.text == '\0',
 		.enabled = h->config->agent_enabled,

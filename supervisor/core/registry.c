@@ -1,5 +1,6 @@
 #include "core/registry.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -22,10 +23,9 @@ struct registry {
 	TAILQ_HEAD(, registry_entry) by_age;    /* owned */
 	struct bucket         by_name[BUCKETS]; /* the same, by a hash of their name */
 	struct hash_key       key;
+	struct groups        *groups;   /* owned */
 	struct request_index *requests; /* owned */
-	size_t                sessions; /* those built ahead included */
-	size_t                spares;
-	bool                 *slots; /* owned; uid ranges in use */
+	bool                 *slots;    /* owned; uid ranges in use */
 	size_t                nslots;
 	void (*on_empty)(void *); /* set while draining */
 	void *on_empty_arg;
@@ -42,18 +42,21 @@ registry_open(struct boxd *h, struct err *e)
 {
 	struct registry *r = calloc(1, sizeof(*r));
 
-	if (r == NULL || (r->slots = calloc(h->config->max_sessions * 2, sizeof(bool))) == NULL) {
+	if (r == NULL) {
 		err_set(e, E_SYS, "no memory for the registry");
-		free(r);
 		return NULL;
 	}
 	r->boxd = h;
-	r->nslots = h->config->max_sessions * 2; /* spares, and adopted ones beyond a lowered maximum, need some too */
 	TAILQ_INIT(&r->by_age);
 	hash_key_make(&r->key);
-	if ((r->requests = request_index_open(e)) == NULL)
-		registry_close(&r);
-	return r;
+	r->nslots = h->config->max_sessions * 2; /* spares, and adopted ones beyond a lowered maximum, need some too */
+	r->slots = calloc(r->nslots, sizeof(*r->slots));
+	if (r->slots == NULL)
+		err_set(e, E_SYS, "no memory for the registry");
+	else if ((r->groups = groups_open(e)) != NULL && (r->requests = request_index_open(e)) != NULL)
+		return r;
+	registry_close(&r);
+	return NULL;
 }
 
 struct session *
@@ -73,33 +76,18 @@ slot_of(const struct registry *r, uint32_t uid_base)
 	return (uid_base - (uint32_t)r->boxd->config->uid_base) / UIDS;
 }
 
-struct kin {
-	char     ns[NAMESPACE_LEN + 1];
-	uint64_t count;
-};
-
-static bool
-count_kin(struct session *s, void *arg)
-{
-	struct kin *k = arg;
-	char        ns[NAMESPACE_LEN + 1];
-
-	k->count += tenancy_namespace_of(session_name(s), ns) && strcmp(ns, k->ns) == 0;
-	return true;
-}
-
 int
 registry_room(struct registry *r, const char *name, struct err *e)
 {
 	const struct config *c = r->boxd->config;
-	struct kin           kin = { .count = 0 };
+	char                 ns[NAMESPACE_LEN + 1];
 
 	if (registry_count(r) >= c->max_sessions)
 		return err_set(e, E_CAPACITY, "session capacity reached (max_sessions = %lu)", c->max_sessions);
-	if (!tenancy_namespace_of(name, kin.ns))
+	if (!tenancy_namespace_of(name, ns))
 		return 0;
-	registry_each(r, count_kin, &kin);
-	return share_check(c, kin.count, c->max_sessions, E_CAPACITY, "session capacity reached", e);
+	uint64_t kin = registry_sum(r, (struct group_key){ ns, NAMESPACE_LEN }).n[SESSIONS];
+	return share_check(c, kin, c->max_sessions, E_CAPACITY, "session capacity reached", e);
 }
 
 int
@@ -109,13 +97,12 @@ registry_uids(struct registry *r, uint32_t *uid_base, struct err *e)
 		*uid_base = geteuid();
 		return 0;
 	}
-	for (size_t i = 0; i < r->nslots; i++)
-		if (!r->slots[i]) {
-			r->slots[i] = true;
-			*uid_base = (uint32_t)(r->boxd->config->uid_base + i * UIDS);
-			return 0;
-		}
-	return err_set(e, E_CAPACITY, "no range of uids is free");
+	bool *slot = memchr(r->slots, false, r->nslots * sizeof(*r->slots));
+	if (slot == NULL)
+		return err_set(e, E_CAPACITY, "no range of uids is free");
+	*slot = true;
+	*uid_base = (uint32_t)(r->boxd->config->uid_base + (size_t)(slot - r->slots) * UIDS);
+	return 0;
 }
 
 void
@@ -138,17 +125,67 @@ tell_status(const struct registry *r)
 	notify("STATUS=%zu of %lu sessions", registry_count(r), r->boxd->config->max_sessions);
 }
 
-void
-registry_add(struct registry *r, struct session *s)
+/* ---- who is there, and how many ----------------------------------------------------------- */
+
+static const struct group_key all_spares = { SPARE_PREFIX, sizeof(SPARE_PREFIX) - 1 };
+
+static int
+hold_groups(struct registry *r, struct group_entry *en, struct session *s, const char *name)
+{
+	struct group_key keys[GROUPS_MOST] = { session_was_spare(name) ? all_spares : GROUP_ALL };
+	size_t           n = 1 + tenancy_groups(name, keys + 1);
+
+	return group_hold(r->groups, en, s, keys, n);
+}
+
+int
+registry_reserve(struct registry *r, struct session *s, struct err *e)
 {
 	struct registry_entry *en = session_entry(s);
 
 	en->session = s;
+	return hold_groups(r, &en->groups, s, session_name(s)) == 0 ? 0 : err_set(e, E_SYS, "no memory for a session");
+}
+
+void
+registry_unreserve(struct session *s)
+{
+	group_leave(&session_entry(s)->groups);
+}
+
+/* Every change of a session has been told, so what is counted is what there is.  Too slow but for tests. */
+static void
+check_sums(struct registry *r)
+{
+#ifdef __SANITIZE_ADDRESS__
+	struct registry_entry *en;
+
+	TAILQ_FOREACH (en, &r->by_age, next) {
+		struct group_sum now = session_sum(en->session);
+
+		assert(memcmp(&now, &en->groups.had, sizeof(now)) == 0);
+	}
+#endif
+	(void)r;
+}
+
+void
+registry_add(struct registry *r, struct session *s)
+{
+	struct registry_entry *en = session_entry(s);
+	struct group_sum       now = session_sum(s);
+
 	TAILQ_INSERT_TAIL(&r->by_age, en, next);
 	LIST_INSERT_HEAD(bucket_of(r, session_name(s)), en, same_hash);
-	r->sessions++;
-	r->spares += session_is_spare(s);
+	group_count(&en->groups, &now);
+	check_sums(r);
 	tell_status(r);
+}
+
+static bool
+is_empty(const struct registry *r)
+{
+	return TAILQ_EMPTY(&r->by_age);
 }
 
 void
@@ -156,50 +193,85 @@ registry_remove(struct registry *r, struct session *s)
 {
 	struct registry_entry *en = session_entry(s);
 
+	check_sums(r);
 	LIST_REMOVE(en, same_hash);
 	TAILQ_REMOVE(&r->by_age, en, next);
-	r->sessions--;
-	if (session_is_spare(s)) {
-		r->spares--;
+	if (session_is_spare(s))
 		spares_lost(r->boxd->spares);
-	}
 	registry_release(r, session_uid_base(s));
 	session_free(s);
 	tell_status(r);
-	if (r->sessions == 0 && r->on_empty != NULL)
+	if (is_empty(r) && r->on_empty != NULL)
 		r->on_empty(r->on_empty_arg);
+}
+
+struct group_sum
+registry_sum(const struct registry *r, struct group_key k)
+{
+	return groups_sum(r->groups, k);
 }
 
 size_t
 registry_count(const struct registry *r)
 {
-	return r->sessions - r->spares;
+	return registry_sum(r, GROUP_ALL).n[SESSIONS];
 }
 
 size_t
 registry_spares(const struct registry *r)
 {
-	return r->spares;
+	return registry_sum(r, all_spares).n[SESSIONS];
 }
 
+struct wanted {
+	const struct msg_spec *spec;
+	struct session        *found;
+};
+
+static bool
+find_fitting(struct session *s, void *arg)
+{
+	struct wanted *w = arg;
+
+	if (session_fits(s, w->spec))
+		w->found = s;
+	return w->found == NULL;
+}
+
+/* It is born now: the youngest of all, and of its groups. */
 struct session *
 registry_take_spare(struct registry *r, const char *name, const struct msg_spec *spec)
 {
-	struct registry_entry *en;
+	struct wanted      w = { .spec = spec };
+	struct group_entry groups = { .n = 0 };
 
-	TAILQ_FOREACH (en, &r->by_age, next)
-		if (session_fits(en->session, spec))
-			break;
-	if (en == NULL)
+	registry_each_spare(r, find_fitting, &w);
+	if (w.found == NULL || hold_groups(r, &groups, w.found, name) == -1)
 		return NULL;
+	struct registry_entry *en = session_entry(w.found);
+	struct group_sum       now = session_sum(w.found);
+	group_leave(&en->groups);
+	en->groups = groups;
+	group_count(&en->groups, &now);
 	LIST_REMOVE(en, same_hash);
-	session_rename(en->session, name);
+	session_rename(w.found, name);
 	LIST_INSERT_HEAD(bucket_of(r, name), en, same_hash);
-	TAILQ_REMOVE(&r->by_age, en, next); /* it is born now */
+	TAILQ_REMOVE(&r->by_age, en, next);
 	TAILQ_INSERT_TAIL(&r->by_age, en, next);
-	r->spares--;
 	spares_used(r->boxd->spares);
-	return en->session;
+	return w.found;
+}
+
+void
+registry_each_of(const struct registry *r, struct group_key k, bool (*fn)(struct session *, void *), void *arg)
+{
+	groups_each(r->groups, k, fn, arg);
+}
+
+void
+registry_each_spare(const struct registry *r, bool (*fn)(struct session *, void *), void *arg)
+{
+	registry_each_of(r, all_spares, fn, arg);
 }
 
 void
@@ -249,7 +321,7 @@ registry_drain(struct registry *r, const char *why, void (*on_empty)(void *), vo
 {
 	r->on_empty = on_empty;
 	r->on_empty_arg = arg;
-	if (r->sessions == 0)
+	if (is_empty(r))
 		on_empty(arg);
 	else
 		registry_each(r, close_one, (void *)why);
@@ -266,6 +338,7 @@ registry_close(struct registry **rp)
 	r->on_empty = NULL;
 	while (!TAILQ_EMPTY(&r->by_age))
 		registry_remove(r, TAILQ_FIRST(&r->by_age)->session);
+	groups_close(&r->groups);
 	request_index_close(&r->requests);
 	free(r->slots);
 	free(r);

@@ -6,12 +6,14 @@
 
 #include "boxd.h"
 #include "core/session.h"
+#include "core/groups.h"
 
 /* A session's place in it, which is part of the session: to add one cannot fail. */
 struct registry_entry {
 	TAILQ_ENTRY(registry_entry) next;
 	LIST_ENTRY(registry_entry) same_hash;
-	struct session *session;
+	struct session    *session;
+	struct group_entry groups;
 };
 
 struct registry *registry_open(struct boxd *, struct err *);
@@ -31,6 +33,10 @@ void registry_release(struct registry *, uint32_t uid_base);
 /* An adopted session has its range already. */
 void registry_claim(struct registry *, uint32_t uid_base);
 
+/* Whatever adding one needs is made sure of before there is one; -1 without memory.  Of one that is not added, leave. */
+int  registry_reserve(struct registry *, struct session *, struct err *);
+void registry_unreserve(struct session *);
+
 void registry_add(struct registry *, struct session *);
 
 /* Its last breath: the session is freed here. */
@@ -39,6 +45,16 @@ void registry_remove(struct registry *, struct session *);
 /* Sessions; and sandboxes built ahead, which are none yet. */
 size_t registry_count(const struct registry *);
 size_t registry_spares(const struct registry *);
+
+/* All sessions, but not what is built ahead. */
+#define GROUP_ALL ((struct group_key){ "", 0 })
+
+/* What the sessions of a group have together. */
+struct group_sum registry_sum(const struct registry *, struct group_key);
+
+/* Those of a group, and those built ahead; oldest first, stops when fn returns false. */
+void registry_each_of(const struct registry *, struct group_key, bool (*fn)(struct session *, void *), void *arg);
+void registry_each_spare(const struct registry *, bool (*fn)(struct session *, void *), void *arg);
 
 /* A ready spare for this spec, by its new name; NULL when there is none. */
 struct session *registry_take_spare(struct registry *, const char *name, const struct msg_spec *);

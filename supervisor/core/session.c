@@ -91,6 +91,30 @@ session_ended_processes(const struct session *s)
 	return s->ended;
 }
 
+struct group_sum
+session_sum(const struct session *s)
+{
+	bool open = s->state != STATE_CLOSING;
+
+	return (struct group_sum){ .n = {
+				       [SESSIONS] = 1,
+				       [OPEN_SESSIONS] = open,
+				       [STARTING_SESSIONS] = s->state == STATE_STARTING,
+				       [PROCESSES] = s->processes,
+				       [OPEN_PROCESSES] = open ? s->processes : 0,
+				       [ENDED_PROCESSES] = s->ended,
+				   } };
+}
+
+void
+session_recount(struct session *s)
+{
+	struct group_sum now = session_sum(s);
+
+	if (s->entry.groups.counted) /* else it will be, as it is then */
+		group_count(&s->entry.groups, &now);
+}
+
 /* ---- what a client wants ------------------------------------------------------------------ */
 
 static int

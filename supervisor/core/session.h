@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "boxd.h"
+#include "core/groups.h"
 
 struct registry_entry;
 struct request;
@@ -43,6 +44,9 @@ struct session *session_adopt(struct boxd *, const struct msg_session_state *, i
 /* Remove what an earlier boxd left of one; its state, if it got as far as that. */
 struct session *session_sweep(struct boxd *, uint64_t id, const struct msg_session_state *, int dir, struct err *);
 
+/* No client can say a name that begins with a dot. */
+#define SPARE_PREFIX ".spare."
+
 /* Was that the name of a sandbox built ahead?  Nobody misses those. */
 bool session_was_spare(const char *name);
 
@@ -66,6 +70,9 @@ uint32_t               session_uid_base(const struct session *);
 
 /* Borrows from the session and the machine. */
 struct msg_session_info session_info(const struct session *);
+
+/* What it adds to the groups that it is counted in. */
+struct group_sum session_sum(const struct session *);
 
 /* Managed processes that have ended and can still be asked about. */
 uint64_t session_ended_processes(const struct session *);

@@ -17,16 +17,18 @@
 #include "core/session_impl.h"
 
 static struct session *
-session_new(struct boxd *h, uint64_t id, const char *name, const struct msg_spec *spec, int dir)
+session_new(struct boxd *h, uint64_t id, const char *name, const struct msg_spec *spec, int dir, struct err *e)
 {
 	struct session *s = calloc(1, sizeof(*s));
-	struct err      e;
 
-	if (s == NULL)
+	if (s == NULL) {
+		err_set(e, E_SYS, "no memory for a session");
 		return NULL;
+	}
 	snprintf(s->name, sizeof(s->name), "%s", name);
 	s->spec = *spec;
-	if (owned_msg_copy(&s->spec_kept, MSG_SPEC, &s->spec, &e) == -1) {
+	if (registry_reserve(h->registry, s, e) == -1 || owned_msg_copy(&s->spec_kept, MSG_SPEC, &s->spec, e) == -1) {
+		registry_unreserve(s);
 		free(s);
 		return NULL;
 	}
@@ -64,7 +66,7 @@ session_start(struct boxd *h, const char *name, const struct msg_spec *spec, uin
 {
 	uint64_t        id = boxd_next_id(h);
 	AUTO_FD int     dir = make_dir(h, id, e);
-	struct session *s = dir == -1 ? NULL : session_new(h, id, name, spec, dir);
+	struct session *s = dir == -1 ? NULL : session_new(h, id, name, spec, dir, e);
 
 	if (s == NULL)
 		return NULL;
@@ -160,6 +162,7 @@ session_claim(struct session *s, const struct msg_spec *spec, const struct msg *
 	session_note_image(s, *s->spec.image != '\0');      /* or it would not have fit */
 	s->created_ms = s->last_used_ms = claim.created_ms; /* of the session, not of the sandbox built ahead */
 	s->state = STATE_STARTING;
+	session_recount(s);
 	if (request_add(&s->pending, m, 0) == NULL)
 		return err_set(e, E_SYS, "no memory for a request");
 	s->claim_id = id;
@@ -197,12 +200,10 @@ keep_cgroups(struct session *s, const struct msg_cgroups *c)
 struct session *
 session_adopt(struct boxd *h, const struct msg_session_state *st, int dir, struct err *e)
 {
-	struct session *s = session_new(h, st->id, st->session, &st->spec, dir);
+	struct session *s = session_new(h, st->id, st->session, &st->spec, dir, e);
 
-	if (s == NULL) {
-		err_set(e, E_SYS, "no memory for a session");
+	if (s == NULL)
 		return NULL;
-	}
 	s->uid_base = (uint32_t)st->uid_base;
 	s->created_ms = st->created_ms;
 	s->paused = st->paused;
@@ -226,11 +227,9 @@ session_sweep(struct boxd *h, uint64_t id, const struct msg_session_state *st, i
 
 	msg_defaults(MSG_SPEC, &spec);
 	snprintf(name, sizeof(name), "leftover.%lu", id);
-	struct session *s = session_new(h, id, name, &spec, dir);
-	if (s == NULL) {
-		err_set(e, E_SYS, "no memory for a session");
+	struct session *s = session_new(h, id, name, &spec, dir, e);
+	if (s == NULL)
 		return NULL;
-	}
 	if (st != NULL)
 		keep_cgroups(s, &st->cgroups);
 	s->state = STATE_CLOSING;
@@ -245,6 +244,7 @@ session_free(struct session *s)
 	ev_timer_stop(s->boxd->loop, &s->restart_timer);
 	ev_timer_stop(s->boxd->loop, &s->idle);
 	ev_timer_stop(s->boxd->loop, &s->reply_timer);
+	registry_unreserve(s);
 	while (!TAILQ_EMPTY(&s->pending.list))
 		request_drop(TAILQ_FIRST(&s->pending.list));
 	child_close(&s->child);

@@ -63,9 +63,6 @@ struct session {
 	char                  notice[LIM_NAME + 128]; /* what of it differs from what was asked for; empty: nothing */
 };
 
-/* No client can say a name that begins with a dot. */
-#define SPARE_PREFIX ".spare."
-
 /* session.c: kill a command whose client is gone. */
 void session_cancel_alone(struct session *, struct request *);
 
@@ -75,6 +72,9 @@ void session_init_timers(struct session *);
 
 /* session.c: after its disk became known. */
 void session_count_walls(struct session *);
+
+/* Its state, or what it has, changed: it is counted once more. */
+void session_recount(struct session *);
 
 /* Something happened, or a request came or went: idle time starts anew. */
 void session_touch(struct session *);

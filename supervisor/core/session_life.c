@@ -112,6 +112,7 @@ set_processes(struct session *s, uint64_t live)
 {
 	s->boxd->processes += live - s->processes;
 	s->processes = live;
+	session_recount(s);
 }
 
 /* It would end by itself, unless somebody else has it. */
@@ -175,6 +176,7 @@ fail(struct session *s, const struct err *why)
 		return;
 	snprintf(s->why, sizeof(s->why), "%s", why->text);
 	s->state = STATE_CLOSING; /* from here on it takes no more work: who is told may ask again */
+	session_recount(s);
 	fail_work(s, why);
 	s->restart = (struct restart){ 0 };
 	ev_timer_stop(s->boxd->loop, &s->idle);
@@ -324,6 +326,7 @@ become_ready(struct session *s, const char *how)
 		log_info("session=%lu name=%s image=%s is not in the store: the root is the host view", s->id, s->name,
 		    s->spec.image);
 	s->state = STATE_READY;
+	session_recount(s);
 	struct msg_session_info info = session_info(s);
 	requests_reply_all(&s->pending, MSG_CREATE, s->boxd, MSG_SESSION_INFO, &info);
 	cancel_abandoned(s);

@@ -68,7 +68,7 @@ count_one(struct session *s, void *arg)
 {
 	struct count *c = arg;
 
-	c->n += session_is_spare(s) && !session_is_closing(s) && session_spec(s)->network == c->network;
+	c->n += !session_is_closing(s) && session_spec(s)->network == c->network;
 	return true;
 }
 
@@ -79,7 +79,7 @@ lacks(const struct spares *s, enum network network)
 
 	if (!s->asked[network])
 		return false;
-	registry_each(s->boxd->registry, count_one, &c);
+	registry_each_spare(s->boxd->registry, count_one, &c);
 	return c.n < s->boxd->config->spare_sandboxes;
 }
 
@@ -117,7 +117,7 @@ static bool
 end_outdated(struct session *s, void *arg)
 {
 	(void)arg;
-	if (session_is_spare(s) && session_spec(s)->network == NETWORK_ON)
+	if (session_spec(s)->network == NETWORK_ON)
 		session_close(s, "the rules for networks have changed");
 	return true;
 }
@@ -127,7 +127,7 @@ spares_outdated(struct spares *s)
 {
 	if (s == NULL || !s->asked[NETWORK_ON])
 		return;
-	registry_each(s->boxd->registry, end_outdated, NULL);
+	registry_each_spare(s->boxd->registry, end_outdated, NULL);
 	build_in(s, SOON_SEC);
 }
 

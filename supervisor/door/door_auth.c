@@ -422,28 +422,20 @@ door_auth(struct boxd *h, const struct msg *m, struct err *e)
 
 /* ---- what anybody may ask ---------------------------------------------------------------------------- */
 
-static bool
-count_state(struct session *s, void *arg)
-{
-	struct msg_box_health_result *r = arg;
-	enum state                    state = session_info(s).state;
-
-	if (!session_is_spare(s)) {
-		r->sessions++;
-		r->completed_processes += session_ended_processes(s);
-		r->starting += state == STATE_STARTING;
-		r->closing += state == STATE_CLOSING;
-	}
-	return true;
-}
-
 int
 door_health(struct boxd *h, const struct msg *m, struct err *e)
 {
-	struct msg_box_health_result r = { .managed_processes = h->processes, .running = h->running };
+	struct group_sum             all = registry_sum(h->registry, GROUP_ALL);
+	struct msg_box_health_result r = {
+		.managed_processes = h->processes,
+		.running = h->running,
+		.sessions = all.n[SESSIONS],
+		.starting = all.n[STARTING_SESSIONS],
+		.closing = all.n[SESSIONS] - all.n[OPEN_SESSIONS],
+		.completed_processes = all.n[ENDED_PROCESSES],
+	};
 
 	(void)e;
-	registry_each(h->registry, count_state, &r);
 	reply_send(h, MSG_BOX_HEALTH_RESULT, m->conn, m->id, &r);
 	return 0;
 }

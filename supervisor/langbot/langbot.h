@@ -29,8 +29,8 @@ const struct msg_box_limits  *langbot_limits(const struct langbot *);
 const struct msg_store_ready *langbot_paths(const struct langbot *);
 
 /* Sessions of this context's generation, and managed processes that run in them; NULL: in all of LangBot's. */
-size_t   langbot_sessions(struct langbot *, const struct msg_context *);
-uint64_t langbot_processes(struct langbot *, const struct msg_context *);
+size_t   langbot_sessions(const struct langbot *, const struct msg_context *);
+uint64_t langbot_processes(const struct langbot *, const struct msg_context *);
 
 /* For a session of LangBot's, by what box_init said: its roots, and how long ended processes are known.  Else nothing. */
 void langbot_add_rules(const struct langbot *, const char *session, struct msg_worker_start *);

@@ -158,10 +158,10 @@ void spec_observe_workspace(const struct langbot *, const struct msg_spec *, con
 struct msg_box_session box_session(const struct langbot *, const struct session *, const char *logical, char id[32]);
 
 /* Of a workspace, in all its generations; closing ones are not counted. */
-size_t langbot_owned_sessions(struct langbot *, const struct msg_context *);
+size_t langbot_owned_sessions(const struct langbot *, const struct msg_context *);
 
 /* All of LangBot's, starting and closing ones included. */
-size_t langbot_count_all(struct langbot *);
+size_t langbot_count_all(const struct langbot *);
 
 /* ---- langbot_storage.c ---- */
 

@@ -28,69 +28,39 @@ box_session(const struct langbot *l, const struct session *s, const char *logica
 
 /* ---- counting ---------------------------------------------------------------------------------------- */
 
-struct count {
-	const struct msg_context *context; /* NULL: of all workspaces, closing ones included */
-	size_t                    sessions;
-	uint64_t                  processes;
-};
-
-static bool
-count_one(struct session *s, void *arg)
+static struct group_sum
+current(const struct langbot *l, const struct msg_context *c)
 {
-	struct count *c = arg;
-	const char   *name = session_name(s);
+	char text[LIM_NAME + 1];
 
-	if (c->context == NULL ? !tenancy_is_ours(name)
-			       : tenancy_logical(c->context, name) == NULL || session_is_closing(s))
-		return true;
-	c->sessions++;
-	c->processes += session_info(s).processes;
-	return true;
-}
-
-static struct count
-count(struct langbot *l, const struct msg_context *c)
-{
-	struct count all = { .context = c };
-
-	registry_each(l->boxd->registry, count_one, &all);
-	return all;
+	return registry_sum(l->boxd->registry, tenancy_group_current(c, text));
 }
 
 size_t
-langbot_sessions(struct langbot *l, const struct msg_context *c)
+langbot_sessions(const struct langbot *l, const struct msg_context *c)
 {
-	return count(l, c).sessions;
+	return current(l, c).n[OPEN_SESSIONS];
 }
 
 uint64_t
-langbot_processes(struct langbot *l, const struct msg_context *c)
+langbot_processes(const struct langbot *l, const struct msg_context *c)
 {
-	return count(l, c).processes;
+	return c != NULL ? current(l, c).n[OPEN_PROCESSES]
+			 : registry_sum(l->boxd->registry, GROUP_LANGBOT).n[PROCESSES];
 }
 
 size_t
-langbot_count_all(struct langbot *l)
+langbot_count_all(const struct langbot *l)
 {
-	return count(l, NULL).sessions;
-}
-
-static bool
-count_owned(struct session *s, void *arg)
-{
-	struct count *c = arg;
-
-	c->sessions += tenancy_owns(c->context, session_name(s)) && !session_is_closing(s);
-	return true;
+	return registry_sum(l->boxd->registry, GROUP_LANGBOT).n[SESSIONS];
 }
 
 size_t
-langbot_owned_sessions(struct langbot *l, const struct msg_context *c)
+langbot_owned_sessions(const struct langbot *l, const struct msg_context *c)
 {
-	struct count owned = { .context = c };
+	char text[LIM_NAME + 1];
 
-	registry_each(l->boxd->registry, count_owned, &owned);
-	return owned.sessions;
+	return registry_sum(l->boxd->registry, tenancy_group(c, text)).n[OPEN_SESSIONS];
 }
 
 /* ---- list ---------------------------------------------------------------------------------------------- */
@@ -108,7 +78,7 @@ list_one(struct session *s, void *arg)
 	const char     *logical = tenancy_logical(&l->action->context, session_name(s));
 	size_t          n = l->all.sessions.n;
 
-	if (logical == NULL || session_is_closing(s))
+	if (session_is_closing(s))
 		return true;
 	l->all.sessions.v[n] = box_session(l->action->langbot, s, logical, l->ids[n]);
 	l->all.sessions.n++;
@@ -121,6 +91,7 @@ on_box_list(struct action *a)
 	size_t         n = langbot_sessions(a->langbot, &a->context) + 1;
 	struct listing l = { .action = a };
 	struct err     e;
+	char           text[LIM_NAME + 1];
 
 	l.all.sessions.v = calloc(n, sizeof(*l.all.sessions.v));
 	l.ids = calloc(n, sizeof(*l.ids));
@@ -128,7 +99,7 @@ on_box_list(struct action *a)
 		err_set(&e, E_SYS, "no memory for the list");
 		action_fail(a, &e);
 	} else {
-		registry_each(a->langbot->boxd->registry, list_one, &l);
+		registry_each_of(a->langbot->boxd->registry, tenancy_group_current(&a->context, text), list_one, &l);
 		action_reply(a, MSG_BOX_SESSIONS, &l.all);
 	}
 	free(l.all.sessions.v);
@@ -189,10 +160,9 @@ capacity(const struct action *a)
 static void
 on_status_readiness(struct action *a, const struct msg *reply)
 {
-	struct count                 mine = count(a->langbot, &a->context);
 	struct msg_box_status_result r = {
-		.active_sessions = mine.sessions,
-		.managed_processes = mine.processes,
+		.active_sessions = langbot_sessions(a->langbot, &a->context),
+		.managed_processes = langbot_processes(a->langbot, &a->context),
 		.session_ttl_sec = a->langbot->boxd->config->idle_ttl_sec,
 		.limits = *langbot_limits(a->langbot),
 		.capacity = capacity(a),

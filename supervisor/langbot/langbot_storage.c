@@ -360,7 +360,7 @@ list_one(struct session *session, void *arg)
 	struct listing *l = arg;
 	struct storage *s = l->storage;
 
-	if (s->n == l->room || !tenancy_owns(&s->action->context, session_name(session)) || session_is_closing(session))
+	if (s->n == l->room || session_is_closing(session))
 		return true;
 	struct part *p = &s->parts[s->n++];
 	p->storage = s;
@@ -377,6 +377,7 @@ on_box_storage(struct action *a)
 	size_t          room = langbot_owned_sessions(a->langbot, &a->context);
 	struct storage *s = calloc(1, sizeof(*s) + room * sizeof(s->parts[0]));
 	struct err      e;
+	char            text[LIM_NAME + 1];
 
 	if (s == NULL) {
 		err_set(&e, E_SYS, "no memory for a storage analysis");
@@ -385,7 +386,7 @@ on_box_storage(struct action *a)
 	}
 	s->action = a;
 	a->storage = s;
-	registry_each(h->registry, list_one, &(struct listing){ s, room });
+	registry_each_of(h->registry, tenancy_group(&a->context, text), list_one, &(struct listing){ s, room });
 	ev_timer_init(&s->late, on_late, LIM_USAGE_WAIT_SEC, 0.);
 	s->late.data = s;
 	ev_timer_start(h->loop, &s->late);

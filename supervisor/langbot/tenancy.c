@@ -6,7 +6,6 @@
 
 #include <ctype.h>
 #include <inttypes.h>
-#include <search.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,17 +13,22 @@
 
 #include "base/log.h"
 #include "core/dirs.h"
+#include "core/hash.h"
 #include "core/journal.h"
 #include "python/pystr.h"
 
+enum { BUCKETS = 8192 };
+
 struct fence {
+	LIST_ENTRY(fence) same_hash;
 	char     ns[NAMESPACE_LEN + 1];
 	uint64_t generation; /* the highest seen */
 };
 
 struct tenancy {
-	struct journal *journal; /* owned */
-	void           *fences;  /* owned struct fence, by ns */
+	struct journal *journal;                        /* owned */
+	LIST_HEAD(fence_bucket, fence) fences[BUCKETS]; /* owned, by a hash of their ns */
+	struct hash_key key;
 	size_t          count, room;
 	void (*on_advance)(void *, const struct msg_context *);
 	void *on_advance_arg;
@@ -47,7 +51,7 @@ compute_namespace(const struct msg_context *c, char ns[NAMESPACE_LEN + 1])
 	snprintf(ns, NAMESPACE_LEN + 1, "ws-%.24s", hex);
 }
 
-/* The last one is remembered: every session is compared with the same context, one after the other. */
+/* The last one is remembered: an action asks for its own several times. */
 void
 tenancy_namespace(const struct msg_context *c, char ns[NAMESPACE_LEN + 1])
 {
@@ -154,36 +158,91 @@ tenancy_is_ours(const char *physical)
 	return begins_with_namespace(physical) && is_generation(physical + NAMESPACE_LEN);
 }
 
-/* ws-<24 hex>-g<generation>-..., or agent@ws-<24 hex>@... */
+#define AGENT "agent@"
+
+static bool
+is_agents(const char *session)
+{
+	return strncmp(session, AGENT, strlen(AGENT)) == 0;
+}
+
+/* ws-<24 hex>-g<generation>-..., or agent@ws-<24 hex>@...: where it begins; NULL: nowhere. */
+static const char *
+namespace_in(const char *session)
+{
+	const char *at = is_agents(session) ? session + strlen(AGENT) : session;
+
+	if (!begins_with_namespace(at))
+		return NULL;
+	return (at == session ? is_generation(at + NAMESPACE_LEN) : at[NAMESPACE_LEN] == '@') ? at : NULL;
+}
+
 bool
 tenancy_namespace_of(const char *session, char ns[NAMESPACE_LEN + 1])
 {
-	static const char agent[] = "agent@";
-	bool              of_agent = strncmp(session, agent, sizeof(agent) - 1) == 0;
-	const char       *at = of_agent ? session + sizeof(agent) - 1 : session;
+	const char *at = namespace_in(session);
 
-	if (!begins_with_namespace(at) || (of_agent ? at[NAMESPACE_LEN] != '@' : !is_generation(at + NAMESPACE_LEN)))
-		return false;
-	snprintf(ns, NAMESPACE_LEN + 1, "%s", at);
-	return true;
+	if (at != NULL)
+		snprintf(ns, NAMESPACE_LEN + 1, "%s", at);
+	return at != NULL;
+}
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+enum { GENERATION_AT = NAMESPACE_LEN + 2 }; /* in the name of a session of LangBot's */
+
+/* Each is the beginning of its sessions' names, but for a namespace, which agents have in the middle of theirs. */
+size_t
+tenancy_groups(const char *session, struct group_key keys[TENANCY_GROUPS])
+{
+	const char *ns = namespace_in(session);
+	size_t      n = 0;
+
+	if (is_agents(session))
+		keys[n++] = (struct group_key){ session, (size_t)(strrchr(session, '@') + 1 - session) };
+	if (ns != NULL)
+		keys[n++] = (struct group_key){ ns, NAMESPACE_LEN };
+	if (ns == session) {
+		keys[n++] = GROUP_LANGBOT;
+		keys[n++] = (struct group_key){ session, GENERATION_AT };
+		keys[n++] = (struct group_key){ session,
+			GENERATION_AT + strspn(session + GENERATION_AT, "0123456789") + 1 };
+	}
+	return n;
+}
+
+struct group_key
+tenancy_group(const struct msg_context *c, char text[LIM_NAME + 1])
+{
+	prefix_of(c, text);
+	return (struct group_key){ text, GENERATION_AT };
+}
+
+struct group_key
+tenancy_group_current(const struct msg_context *c, char text[LIM_NAME + 1])
+{
+	size_t n = prefix_of(c, text);
+
+	return (struct group_key){ text, n };
 }
 
 /* ---- the fence ------------------------------------------------------------------------------- */
 
-static int
-by_ns(const void *a, const void *b)
+static struct fence_bucket *
+bucket_of(const struct tenancy *t, const char *ns)
 {
-	return strcmp(((const struct fence *)a)->ns, ((const struct fence *)b)->ns);
+	return (struct fence_bucket *)&t->fences[hash_of(&t->key, ns, strlen(ns)) % BUCKETS];
 }
 
 static struct fence *
 find(const struct tenancy *t, const char *ns)
 {
-	struct fence key;
+	struct fence *f;
 
-	snprintf(key.ns, sizeof(key.ns), "%s", ns);
-	struct fence **at = tfind(&key, &t->fences, by_ns);
-	return at == NULL ? NULL : *at;
+	LIST_FOREACH (f, bucket_of(t, ns), same_hash)
+		if (strcmp(f->ns, ns) == 0)
+			return f;
+	return NULL;
 }
 
 /* NULL without memory. */
@@ -195,10 +254,7 @@ add(struct tenancy *t, const char *ns)
 	if (f == NULL)
 		return NULL;
 	snprintf(f->ns, sizeof(f->ns), "%s", ns);
-	if (tsearch(f, &t->fences, by_ns) == NULL) {
-		free(f);
-		return NULL;
-	}
+	LIST_INSERT_HEAD(bucket_of(t, ns), f, same_hash);
 	t->count++;
 	return f;
 }
@@ -229,6 +285,7 @@ tenancy_open(struct boxd *h, struct err *e)
 		return NULL;
 	}
 	t->room = SIZE_MAX;
+	hash_key_make(&t->key);
 	t->journal = journal_open(h->dirs->state, "tenancy", on_record, t, e);
 	if (t->journal == NULL)
 		tenancy_close(&t);
@@ -239,11 +296,16 @@ void
 tenancy_close(struct tenancy **tp)
 {
 	struct tenancy *t = *tp;
+	struct fence   *f;
 
 	if (t == NULL)
 		return;
 	*tp = NULL;
-	tdestroy(t->fences, free);
+	for (size_t i = 0; i < BUCKETS; i++)
+		while ((f = LIST_FIRST(&t->fences[i])) != NULL) {
+			LIST_REMOVE(f, same_hash);
+			free(f);
+		}
 	journal_close(&t->journal);
 	free(t);
 }
@@ -267,31 +329,18 @@ tenancy_stale(struct err *e)
 	return err_set(e, E_DENIED, "Stale Box placement generation");
 }
 
-struct writing {
-	struct journal *journal;
-	struct err     *e;
-	int             r;
-};
-
-static void
-write_one(const void *node, VISIT visit, void *arg)
-{
-	const struct fence *f = *(struct fence *const *)node;
-	struct writing     *w = arg;
-	struct msg_fence    record = { .ns = f->ns, .generation = f->generation };
-
-	if ((visit == postorder || visit == leaf) && w->r == 0)
-		w->r = journal_append(w->journal, MSG_FENCE, &record, w->e);
-}
-
 static int
 write_all(void *arg, struct journal *j, struct err *e)
 {
-	struct tenancy *t = arg;
-	struct writing  w = { .journal = j, .e = e };
+	struct tenancy     *t = arg;
+	const struct fence *f;
 
-	twalk_r(t->fences, write_one, &w);
-	return w.r;
+	for (size_t i = 0; i < BUCKETS; i++)
+		LIST_FOREACH (f, &t->fences[i], same_hash)
+			if (journal_append(
+				j, MSG_FENCE, &(struct msg_fence){ .ns = f->ns, .generation = f->generation }, e) == -1)
+				return -1;
+	return 0;
 }
 
 static void

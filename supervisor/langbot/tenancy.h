@@ -6,6 +6,7 @@
 #define SUPERVISOR_TENANCY_H
 
 #include "boxd.h"
+#include "core/groups.h"
 #include "wire/msg.h"
 
 enum { NAMESPACE_LEN = 27 }; /* ws- and 24 hexadecimal digits */
@@ -30,6 +31,18 @@ bool tenancy_is_ours(const char *physical);
 
 /* The workspace that a session belongs to, be it LangBot's or an agent's; false: it belongs to none. */
 bool tenancy_namespace_of(const char *session, char ns[NAMESPACE_LEN + 1]);
+
+/*
+ * The groups that the session of this name is counted in, besides that of all: those below, and an agent's is in that
+ * of its name up to the last @.  How many; names that are no workspace's are in none.
+ */
+enum { TENANCY_GROUPS = GROUPS_MOST - 1 };
+size_t tenancy_groups(const char *session, struct group_key[TENANCY_GROUPS]);
+
+/* The group of all that are LangBot's, of those that are of this workspace, and of this generation of it. */
+#define GROUP_LANGBOT ((struct group_key){ "ws-", 3 })
+struct group_key tenancy_group(const struct msg_context *, char text[LIM_NAME + 1]);
+struct group_key tenancy_group_current(const struct msg_context *, char text[LIM_NAME + 1]);
 
 /* 0 the current one, 1 it has become that now, -1 stale, or no room. */
 int  tenancy_observe(struct tenancy *, const struct msg_context *, struct err *);
