@@ -54,7 +54,8 @@ static void
 gone(void *arg, const struct msg *reply)
 {
 	(void)arg;
-	(void)reply;
+	if (reply->failed)
+		log_error("sessions of an expired grant: %s", reply->error.text);
 }
 
 static void
@@ -340,7 +341,8 @@ on_dropped(void *arg, const struct msg *reply)
 	struct waiting *w = arg;
 	struct boxd    *h = w->admission->boxd;
 
-	(void)reply;
+	if (reply != NULL && reply->failed)
+		w->failed = reply->error;
 	if (w->failed.code != E_NONE)
 		reply_fail(h, w->conn, w->id, &w->failed);
 	else if (w->revoked)

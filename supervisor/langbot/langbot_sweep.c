@@ -1,4 +1,5 @@
 /* Ending sessions, one or many, and waiting until nothing is left of them. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,56 +37,79 @@ on_deleted(void *arg, const struct msg *reply)
 	one_less(arg);
 }
 
-struct names {
+/* End those, of which there may be none, and answer that call when the last is gone, perhaps at once. */
+static int
+end_named(struct langbot *l, char (*names)[LIM_NAME + 1], size_t n, uint64_t id, struct err *e)
+{
+	struct sweep *s = calloc(1, sizeof(*s));
+	struct err    ignored;
+
+	if (s == NULL)
+		return err_set(e, E_SYS, "no memory to end sessions");
+	*s = (struct sweep){ .boxd = l->boxd, .left = n + 1, .id = id };
+	LIST_INSERT_HEAD(&l->sweeps, s, next);
+	for (size_t i = 0; i < n; i++)
+		if (ask(l->boxd, MSG_DELETE, &(struct msg_delete){ .session = names[i] }, on_deleted, s, &ignored) == 0)
+			one_less(s); /* it went meanwhile */
+	one_less(s);
+	return 0;
+}
+
+/* Which sessions of a group, and their names as they are found. */
+struct wanted {
 	bool (*want)(const char *, const void *);
 	const void *arg;
-	char      **v;
-	size_t      n;
+	char (*names)[LIM_NAME + 1];
+	size_t          n;
+	struct session *open; /* one that is not closing yet */
 };
 
 static bool
 collect(struct session *s, void *arg)
 {
-	struct names *names = arg;
-	const char   *name = session_name(s);
+	struct wanted *w = arg;
 
-	if (!tenancy_is_ours(name) || !names->want(name, names->arg))
-		return true;
-	char **more = realloc(names->v, (names->n + 1) * sizeof(*more));
-	char  *copy = strdup(name);
-	if (more == NULL || copy == NULL)
-		abort(); /* to leave one standing would be worse */
-	names->v = more;
-	names->v[names->n++] = copy;
+	if (w->want(session_name(s), w->arg))
+		snprintf(w->names[w->n++], sizeof(*w->names), "%s", session_name(s));
 	return true;
 }
 
-/* End all sessions of LangBot's that want() says, and answer that call when the last is gone, perhaps at once. */
-static void
-sweep(struct langbot *l, bool (*want)(const char *, const void *), const void *want_arg, uint64_t id)
+static bool
+find_open(struct session *s, void *arg)
 {
-	struct names names = { .want = want, .arg = want_arg };
-	struct err   e;
+	struct wanted *w = arg;
 
-	registry_each(l->boxd->registry, collect, &names);
-	if (names.n == 0) {
-		reply_send(l->boxd, MSG_DONE, CONN_OWN, id, &(struct msg_done){});
-		return;
-	}
-	struct sweep *s = calloc(1, sizeof(*s));
-	if (s == NULL)
-		abort();
-	*s = (struct sweep){ .boxd = l->boxd, .left = names.n + 1, .id = id };
-	LIST_INSERT_HEAD(&l->sweeps, s, next);
-	for (size_t i = 0; i < names.n; i++) {
-		struct msg_delete d = { .session = names.v[i] };
+	if (!session_is_closing(s) && w->want(session_name(s), w->arg))
+		w->open = s;
+	return w->open == NULL;
+}
 
-		if (ask(l->boxd, MSG_DELETE, &d, on_deleted, s, &e) == 0)
-			one_less(s); /* it went meanwhile */
-		free(names.v[i]);
+/* Without memory nobody waits for their end, but they do end: to leave one standing would be worse. */
+static int
+close_unnamed(struct langbot *l, struct group_key of, struct wanted *w, struct err *e)
+{
+	for (;;) {
+		w->open = NULL;
+		registry_each_of(l->boxd->registry, of, find_open, w);
+		if (w->open == NULL)
+			return err_set(e, E_SYS, "no memory to end sessions");
+		session_close(w->open, "deleted");
 	}
-	free(names.v);
-	one_less(s);
+}
+
+/* The same with all sessions of a group that want() says.  -1: the call is not answered. */
+static int
+sweep(struct langbot *l, struct group_key of, bool (*want)(const char *, const void *), const void *want_arg,
+    uint64_t id, struct err *e)
+{
+	struct wanted w = { .want = want, .arg = want_arg };
+
+	w.names = calloc(registry_sum(l->boxd->registry, of).n[SESSIONS] + 1, sizeof(*w.names));
+	if (w.names != NULL)
+		registry_each_of(l->boxd->registry, of, collect, &w);
+	int r = w.names == NULL ? -1 : end_named(l, w.names, w.n, id, e);
+	free(w.names);
+	return r == 0 ? 0 : close_unnamed(l, of, &w, e);
 }
 
 void
@@ -101,74 +125,66 @@ sweeps_close(struct langbot *l)
 
 /* ---- whose sessions ------------------------------------------------------------------------- */
 
-static void
-sweep_and_go_on(struct action *a, bool (*want)(const char *, const void *), const void *arg, step_fn *fn)
-{
-	struct langbot *l = a->langbot;
-	uint64_t        id = action_wait(a, fn);
-
-	if (id != 0)
-		sweep(l, want, arg, id);
-}
-
 static bool
 is_of_another_generation(const char *name, const void *arg)
 {
-	return tenancy_owns(arg, name) && tenancy_logical(arg, name) == NULL;
+	return tenancy_logical(arg, name) == NULL;
 }
 
+/* The counts tell whether there are any, also those that a restart found; only then are the workspace's walked over. */
 void
 action_retire_others(struct action *a, step_fn *fn)
 {
-	sweep_and_go_on(a, is_of_another_generation, &a->context, fn);
-}
+	struct langbot  *l = a->langbot;
+	struct registry *r = l->boxd->registry;
+	char             text[LIM_NAME + 1], current[LIM_NAME + 1];
+	struct group_key all = tenancy_group(&a->context, text);
+	struct err       e;
 
-static bool
-has_name(const char *name, const void *arg)
-{
-	return strcmp(name, arg) == 0;
+	if (registry_sum(r, all).n[SESSIONS] ==
+	    registry_sum(r, tenancy_group_current(&a->context, current)).n[SESSIONS]) {
+		fn(a, NULL);
+		return;
+	}
+	uint64_t id = action_wait(a, fn);
+	if (id != 0 && sweep(l, all, is_of_another_generation, &a->context, id, &e) == -1)
+		action_fail(a, &e);
 }
 
 void
 action_end_session(struct action *a, step_fn *fn)
 {
-	sweep_and_go_on(a, has_name, a->name, fn);
+	uint64_t   id = action_wait(a, fn);
+	struct err e;
+	char       name[1][LIM_NAME + 1];
+
+	if (id == 0)
+		return;
+	snprintf(name[0], sizeof(name[0]), "%s", a->name);
+	if (end_named(a->langbot, name, 1, id, &e) == -1)
+		action_fail(a, &e);
 }
 
-struct sweep_filter {
-	const struct msg_context *context;
-	const char               *keep;
-};
-
 static bool
-is_to_be_dropped(const char *name, const void *arg)
+is_not(const char *name, const void *keep)
 {
-	const struct sweep_filter *b = arg;
-
-	return tenancy_owns(b->context, name) && (b->keep == NULL || strcmp(name, b->keep) != 0);
+	return keep == NULL || strcmp(name, keep) != 0;
 }
 
 void
 langbot_drop_sessions(struct langbot *l, const struct msg_context *c, const char *keep, ask_fn *fn, void *arg)
 {
-	struct sweep_filter b = { .context = c, .keep = keep };
-	struct msg          failed = { .envelope = ENV_REPLY, .failed = true };
-	uint64_t            id = ask_open(l->boxd, MSG_NONE, fn, arg, &failed.error);
+	struct msg failed = { .envelope = ENV_REPLY, .failed = true };
+	uint64_t   id = ask_open(l->boxd, MSG_NONE, fn, arg, &failed.error);
+	char       text[LIM_NAME + 1];
 
-	sweep(l, is_to_be_dropped, &b, id);
-	if (id == 0) /* they end, but nobody can wait for it */
-		fn(arg, &failed);
+	if (sweep(l, tenancy_group(c, text), is_not, keep, id, &failed.error) == 0 && id != 0)
+		return;
+	ask_drop(l->boxd, id);
+	fn(arg, &failed); /* they end, but nobody can wait for it */
 }
 
 /* ---- box_shutdown ----------------------------------------------------------------------------- */
-
-static bool
-is_any(const char *name, const void *arg)
-{
-	(void)name;
-	(void)arg;
-	return true;
-}
 
 /* Not a step of the action: it counts also when nobody waits for it any more. */
 static void
@@ -200,5 +216,9 @@ on_box_shutdown(struct action *a)
 	}
 	log_info("LangBot shuts its sessions down");
 	l->shutting_down++;
-	sweep(l, is_any, NULL, id);
+	if (sweep(l, GROUP_LANGBOT, is_not, NULL, id, &e) == 0)
+		return;
+	l->shutting_down--;
+	ask_drop(l->boxd, id);
+	action_fail(a, &e);
 }

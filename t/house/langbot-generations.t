@@ -39,6 +39,11 @@ wait $racers
 is "$(says ws-1 7 r 'echo last')" 'last\n' "the last generation stands"
 is "$(boxctl ps --names | grep '^ws-9d14934957e7ea8dcfa33291')" ws-9d14934957e7ea8dcfa33291-g7-r "and no other does"
 
+# nothing advances, and one of an older generation is there, as a restart may find one
+boxctl create --name ws-9d14934957e7ea8dcfa33291-g5-late >/dev/null
+is "$(says ws-1 7 r 'echo again')" 'again\n' "the current generation works"
+is "$(boxctl ps --names | grep '^ws-9d14934957e7ea8dcfa33291')" ws-9d14934957e7ea8dcfa33291-g7-r "and the old one was ended first"
+
 # so many workspaces and no more
 host init '"has_limits": true, "limits": {"max_admission_records": 2}, "limits_given": ["max_admission_records"]' >/dev/null
 is "$(run ws-3 1 s true)" "boxctl: Box generation fence capacity reached; refusing an unbounded Workspace allocation" "as many workspaces as box_init says"
