@@ -133,6 +133,14 @@ on_create(struct session *s, const struct msg *m, struct err *e)
 	return 0;
 }
 
+bool
+session_reuse(struct session *s)
+{
+	if (s->state == STATE_READY)
+		session_touch(s);
+	return s->state == STATE_READY;
+}
+
 static int
 send_or_hold(struct session *s, struct request *r, const struct msg_exec *x, struct err *e)
 {

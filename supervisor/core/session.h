@@ -55,6 +55,9 @@ int session_deliver(struct session *, const struct msg *, struct err *);
 
 bool session_is_closing(const struct session *);
 
+/* Is it ready?  Then it is used now. */
+bool session_reuse(struct session *);
+
 /* Has no worker got this exec of boxd's own yet? */
 bool session_exec_waits(const struct session *, uint64_t id);
 

@@ -30,7 +30,7 @@ struct session_request {
 	struct msg_mount   *mounts; /* owned; what spec has instead of those asked for; its strings are the others' */
 	struct msg_store_sources_found sources; /* of them; borrows from the next */
 	struct owned_msg               sources_kept;
-	step_fn                       *then;      /* when the session stands: the answer to CREATE */
+	step_fn                       *then;      /* when the session stands: the answer to CREATE, or NULL */
 	bool                           host_made; /* the store has seen to host_path */
 	bool                           again;     /* the sandbox was dead, this is the second try */
 	struct msg_box_result          result;    /* kept while a session goes; borrows from the next */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "core/create.h"
 #include "core/machine.h"
 #include "core/policy.h"
 #include "core/registry.h"
@@ -67,10 +68,11 @@ create_failed(struct action *a, const struct err *why)
 	action_fail(a, &e);
 }
 
+/* reply: NULL, where nothing had to be asked. */
 static void
 on_created(struct action *a, const struct msg *reply)
 {
-	if (reply->failed) {
+	if (reply != NULL && reply->failed) {
 		create_failed(a, &reply->error);
 		return;
 	}
@@ -173,6 +175,8 @@ find_or_make(struct action *a)
 		action_fail(a, &e);
 	} else if (s == NULL) {
 		make_new(a);
+	} else if (session_spec(s)->roots.n == 0 && create_is_done(a->langbot->boxd, s, &a->making->native)) {
+		on_created(a, NULL); /* with roots it is not LangBot's, which CREATE says */
 	} else {
 		create(a);
 	}
