@@ -8,62 +8,73 @@
 
 /* ---- JSON ---- */
 
-struct json_object *
+json_t *
 render_json_string(const char *s)
 {
-	struct buf          clean = { 0 };
-	struct json_object *o;
+	struct buf clean = { 0 };
+	json_t    *o;
 
 	utf8_append(&clean, s, strlen(s));
-	o = json_object_new_string_len(clean.data ? clean.data : "", (int)clean.len);
+	o = json_stringn(clean.data ? clean.data : "", clean.len);
 	buf_clear(&clean);
 	return o;
 }
 
 /* Output is bytes, JSON is characters: what was lost on the way is marked. */
 static void
-add_blob(struct json_object *to, const char *name, const struct blob *b)
+add_blob(json_t *to, const char *name, const struct blob *b)
 {
 	struct buf clean = { 0 };
 	char       mark[64];
 
 	bool valid = b->data == NULL || utf8_append(&clean, b->data, b->len);
-	json_object_object_add(to, name, json_object_new_string_len(clean.data ? clean.data : "", (int)clean.len));
+	json_object_set_new(to, name, json_stringn(clean.data ? clean.data : "", clean.len));
 	buf_clear(&clean);
 	if (valid)
 		return;
 	snprintf(mark, sizeof(mark), "%s_invalid_utf8", name);
-	json_object_object_add(to, mark, json_object_new_boolean(true));
+	json_object_set_new(to, mark, json_boolean(true));
 }
 
-static struct json_object *
+static json_t *
 json_list(enum msg_type sub, const struct list *l)
 {
-	struct json_object *array = json_object_new_array();
+	json_t *array = json_array();
 
 	for (size_t i = 0; i < l->n; i++)
-		json_object_array_add(array, render_json(sub, (const char *)l->v + i * msg_def(sub)->size));
+		json_array_append_new(array, render_json(sub, (const char *)l->v + i * msg_def(sub)->size));
 	return array;
 }
 
-static struct json_object *
+static json_t *
 json_strs(const struct strs *s)
 {
-	struct json_object *array = json_object_new_array();
+	json_t *array = json_array();
 
 	for (size_t i = 0; i < s->n; i++)
-		json_object_array_add(array, render_json_string(s->v[i]));
+		json_array_append_new(array, render_json_string(s->v[i]));
 	return array;
 }
 
-static struct json_object *
+static json_t *
 json_pairs(const struct pairs *s)
 {
-	struct json_object *map = json_object_new_object();
+	json_t *map = json_object();
 
-	for (size_t i = 0; i < s->n; i++)
-		json_object_object_add(map, s->v[i].name, render_json_string(s->v[i].value));
+	for (size_t i = 0; i < s->n; i++) {
+		json_t *name = render_json_string(s->v[i].name);
+
+		json_object_set_new(map, json_string_value(name), render_json_string(s->v[i].value));
+		json_decref(name);
+	}
 	return map;
+}
+
+/* jansson's whole numbers are signed. */
+static json_t *
+json_u64(uint64_t v)
+{
+	return v <= INT64_MAX ? json_integer((json_int_t)v) : json_real((double)v);
 }
 
 static int
@@ -75,38 +86,38 @@ enum_at(const void *at)
 	return v;
 }
 
-static struct json_object *
+static json_t *
 json_lax(const struct lax *l)
 {
 	switch (l->kind) {
 	case LAX_BOOL:
-		return json_object_new_boolean(l->boolean);
+		return json_boolean(l->boolean);
 	case LAX_INT:
-		return json_object_new_int64(l->number);
+		return json_integer(l->number);
 	case LAX_FLOAT:
-		return json_object_new_double_s(l->real, text_double(l->real));
+		return json_real(l->real);
 	case LAX_STR:
 		return render_json_string(l->text);
 	case LAX_NONE:
 		break;
 	}
-	return NULL;
+	return json_null();
 }
 
-static struct json_object *
+static json_t *
 json_value(const struct field *f, const void *at)
 {
 	struct list list;
 
 	switch (f->kind) {
 	case K_U64:
-		return json_object_new_uint64(*(const uint64_t *)at);
+		return json_u64(*(const uint64_t *)at);
 	case K_I64:
-		return json_object_new_int64(*(const int64_t *)at);
+		return json_integer(*(const int64_t *)at);
 	case K_F64:
-		return json_object_new_double_s(*(const double *)at, text_double(*(const double *)at));
+		return json_real(*(const double *)at);
 	case K_BOOL:
-		return json_object_new_boolean(*(const bool *)at);
+		return json_boolean(*(const bool *)at);
 	case K_STR:
 		return render_json_string(*(const char *const *)at);
 	case K_STRS:
@@ -114,7 +125,7 @@ json_value(const struct field *f, const void *at)
 	case K_PAIRS:
 		return json_pairs(at);
 	case K_ENUM:
-		return json_object_new_string(f->names[enum_at(at)]);
+		return json_string(f->names[enum_at(at)]);
 	case K_LAX:
 		return json_lax(at);
 	case K_OBJ:
@@ -126,13 +137,13 @@ json_value(const struct field *f, const void *at)
 	case K_FD:
 		break;
 	}
-	return NULL;
+	return json_null();
 }
 
-struct json_object *
+json_t *
 render_json(enum msg_type t, const void *body)
 {
-	struct json_object *o = json_object_new_object();
+	json_t *o = json_object();
 
 	for (const struct field *f = msg_def(t)->fields; f->name != NULL; f++) {
 		const char *at = (const char *)body + f->offset;
@@ -140,21 +151,18 @@ render_json(enum msg_type t, const void *body)
 		if (f->kind == K_BLOB)
 			add_blob(o, f->name, (const struct blob *)at);
 		else if (f->kind != K_FD && f->sub != MSG_DETAIL)
-			json_object_object_add(o, f->name, json_value(f, at));
+			json_object_set_new(o, f->name, json_value(f, at));
 	}
 	return o;
 }
 
 void
-render_print_json(struct json_object *o)
+render_print_json(json_t *o)
 {
-	size_t      n;
-	const char *text = json_object_to_json_string_length(
-	    o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE, &n);
-
-	fwrite(text, 1, n, stdout);
+	/* with 17 digits, which it takes by itself, a tenth is 0.10000000000000001 */
+	json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15) | JSON_ENCODE_ANY);
 	putchar('\n');
-	json_object_put(o);
+	json_decref(o);
 }
 
 /* ---- lines ---- */

@@ -4,19 +4,19 @@
 #ifndef BOXCTL_RENDER_H
 #define BOXCTL_RENDER_H
 
-#include <json.h>
+#include <jansson.h>
 
 #include "table.h"
 #include "wire/msg.h"
 
 /* Owned by the caller. */
-struct json_object *render_json(enum msg_type, const void *body);
+json_t *render_json(enum msg_type, const void *body);
 
 /* A string that is valid UTF-8 whatever came; owned by the caller. */
-struct json_object *render_json_string(const char *);
+json_t *render_json_string(const char *);
 
 /* To standard output, with a newline; takes it. */
-void render_print_json(struct json_object *);
+void render_print_json(json_t *);
 
 /* Aligned "name: value" lines; structs inside are indented. */
 void render_lines(enum msg_type, const void *body, int indent);

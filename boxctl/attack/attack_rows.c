@@ -249,21 +249,21 @@ print_sum(const struct attack_rows *r)
 static void
 print_json(const struct attack_rows *r, const struct msg_isolation *isolation)
 {
-	struct json_object *o = json_object_new_object(), *all = json_object_new_array();
+	json_t *o = json_object(), *all = json_array();
 
 	for (size_t i = 0; i < r->n; i++) {
-		struct json_object *row = json_object_new_object();
+		json_t *row = json_object();
 
-		json_object_object_add(row, "name", render_json_string(r->v[i].name));
-		json_object_object_add(row, "result", json_object_new_string(names[r->v[i].result]));
-		json_object_object_add(row, "detail", render_json_string(r->v[i].detail));
-		json_object_object_add(row, "means", render_json_string(means(r, r->v[i].name)));
-		json_object_array_add(all, row);
+		json_object_set_new(row, "name", render_json_string(r->v[i].name));
+		json_object_set_new(row, "result", json_string(names[r->v[i].result]));
+		json_object_set_new(row, "detail", render_json_string(r->v[i].detail));
+		json_object_set_new(row, "means", render_json_string(means(r, r->v[i].name)));
+		json_array_append_new(all, row);
 	}
-	json_object_object_add(o, "attacks", all);
+	json_object_set_new(o, "attacks", all);
 	for (int i = ATTACK_HELD; i <= ATTACK_SKIPPED; i++)
-		json_object_object_add(o, names[i], json_object_new_int64((int64_t)count(r, (enum attack_result)i)));
-	json_object_object_add(o, "isolation", render_json(MSG_ISOLATION, isolation));
+		json_object_set_new(o, names[i], json_integer((json_int_t)count(r, (enum attack_result)i)));
+	json_object_set_new(o, "isolation", render_json(MSG_ISOLATION, isolation));
 	render_print_json(o);
 }
 

@@ -10,75 +10,63 @@
 #include "render.h"
 #include "text.h"
 
-static void pack_struct(msgpack_packer *, enum msg_type, struct json_object *);
+static void pack_struct(msgpack_packer *, enum msg_type, json_t *);
 
 static void
-pack_text(msgpack_packer *pk, struct json_object *v)
+pack_text(msgpack_packer *pk, const char *text, size_t n)
 {
-	size_t n = (size_t)json_object_get_string_len(v);
-
 	msgpack_pack_str(pk, n);
-	msgpack_pack_str_body(pk, json_object_get_string(v), n);
-}
-
-static void
-pack_key(msgpack_packer *pk, const char *key)
-{
-	msgpack_pack_str(pk, strlen(key));
-	msgpack_pack_str_body(pk, key, strlen(key));
+	msgpack_pack_str_body(pk, text, n);
 }
 
 /* What it is in JSON; the decoder judges. */
 static void
-pack_plain(msgpack_packer *pk, struct json_object *v)
+pack_plain(msgpack_packer *pk, json_t *v)
 {
-	switch (json_object_get_type(v)) {
-	case json_type_boolean:
-		json_object_get_boolean(v) ? msgpack_pack_true(pk) : msgpack_pack_false(pk);
+	switch (json_typeof(v)) {
+	case JSON_TRUE:
+		msgpack_pack_true(pk);
 		break;
-	case json_type_int:
-		if (json_object_get_int64(v) < 0)
-			msgpack_pack_int64(pk, json_object_get_int64(v));
-		else
-			msgpack_pack_uint64(pk, json_object_get_uint64(v));
+	case JSON_FALSE:
+		msgpack_pack_false(pk);
 		break;
-	case json_type_double:
-		msgpack_pack_double(pk, json_object_get_double(v));
+	case JSON_INTEGER:
+		msgpack_pack_int64(pk, json_integer_value(v)); /* as an unsigned one, unless it is negative */
 		break;
-	case json_type_string:
-		pack_text(pk, v);
+	case JSON_REAL:
+		msgpack_pack_double(pk, json_real_value(v));
 		break;
-	case json_type_array:
-		msgpack_pack_array(pk, json_object_array_length(v));
-		for (size_t i = 0; i < json_object_array_length(v); i++)
-			pack_plain(pk, json_object_array_get_idx(v, i));
+	case JSON_STRING:
+		pack_text(pk, json_string_value(v), json_string_length(v));
 		break;
-	case json_type_object:
+	case JSON_ARRAY:
+		msgpack_pack_array(pk, json_array_size(v));
+		for (size_t i = 0; i < json_array_size(v); i++)
+			pack_plain(pk, json_array_get(v, i));
+		break;
+	case JSON_OBJECT:
 		pack_struct(pk, MSG_NONE, v);
 		break;
-	case json_type_null:
+	case JSON_NULL:
 		msgpack_pack_nil(pk);
 		break;
 	}
 }
 
 static void
-pack_field(msgpack_packer *pk, const struct field *f, struct json_object *v)
+pack_field(msgpack_packer *pk, const struct field *f, json_t *v)
 {
-	enum json_type t = json_object_get_type(v);
-	size_t         n = (size_t)(t == json_type_string ? json_object_get_string_len(v) : 0);
-
-	if (f != NULL && f->kind == K_BLOB && t == json_type_string) {
-		msgpack_pack_bin(pk, n);
-		msgpack_pack_bin_body(pk, json_object_get_string(v), n);
-	} else if (f != NULL && f->kind == K_OBJ && t == json_type_object) {
+	if (f != NULL && f->kind == K_BLOB && json_is_string(v)) {
+		msgpack_pack_bin(pk, json_string_length(v));
+		msgpack_pack_bin_body(pk, json_string_value(v), json_string_length(v));
+	} else if (f != NULL && f->kind == K_OBJ && json_is_object(v)) {
 		pack_struct(pk, f->sub, v);
-	} else if (f != NULL && f->kind == K_LIST && t == json_type_array) {
+	} else if (f != NULL && f->kind == K_LIST && json_is_array(v)) {
 		const struct field one = { .name = f->name, .kind = K_OBJ, .sub = f->sub };
 
-		msgpack_pack_array(pk, json_object_array_length(v));
-		for (size_t i = 0; i < json_object_array_length(v); i++)
-			pack_field(pk, &one, json_object_array_get_idx(v, i));
+		msgpack_pack_array(pk, json_array_size(v));
+		for (size_t i = 0; i < json_array_size(v); i++)
+			pack_field(pk, &one, json_array_get(v, i));
 	} else {
 		pack_plain(pk, v);
 	}
@@ -96,19 +84,22 @@ field_named(enum msg_type t, const char *name)
 }
 
 static void
-pack_struct(msgpack_packer *pk, enum msg_type t, struct json_object *o)
+pack_struct(msgpack_packer *pk, enum msg_type t, json_t *o)
 {
-	msgpack_pack_map(pk, (size_t)json_object_object_length(o));
-	json_object_object_foreach(o, key, value)
+	const char *key;
+	json_t     *value;
+
+	msgpack_pack_map(pk, json_object_size(o));
+	json_object_foreach(o, key, value)
 	{
-		pack_key(pk, key);
+		pack_text(pk, key, strlen(key));
 		pack_field(pk, field_named(t, key), value);
 	}
 }
 
 /* As a client would send it, read back by the decoder: what comes out can be sent. */
 static int
-read_request(const struct args *a, struct json_object *params, msgpack_sbuffer *bytes, struct msg *m, struct err *e)
+read_request(const struct args *a, json_t *params, msgpack_sbuffer *bytes, struct msg *m, struct err *e)
 {
 	enum msg_type  t = msg_by_name(a->v[0], strlen(a->v[0]));
 	msgpack_packer pk;
@@ -119,7 +110,7 @@ read_request(const struct args *a, struct json_object *params, msgpack_sbuffer *
 	msgpack_pack_array(&pk, 4);
 	msgpack_pack_uint64(&pk, ENV_REQUEST);
 	msgpack_pack_uint64(&pk, 1);
-	pack_key(&pk, a->v[0]);
+	pack_text(&pk, a->v[0], strlen(a->v[0]));
 	pack_struct(&pk, t, params);
 	return msg_decode(m, bytes->data, bytes->size, NULL, 0, FROM_CLIENT, e);
 }
@@ -144,16 +135,18 @@ call(const struct args *a, const struct msg *m)
 int
 cmd_call(const struct args *a)
 {
-	struct json_object *params = json_tokener_parse(a->n > 1 ? a->v[1] : "{}");
-	msgpack_sbuffer     bytes;
-	struct msg          m = { 0 };
-	struct err          e;
-	int                 code = EXIT_USAGE;
+	json_error_t    why;
+	json_t         *params = json_loads(a->n > 1 ? a->v[1] : "{}", JSON_ALLOW_NUL, &why);
+	msgpack_sbuffer bytes;
+	struct msg      m = { 0 };
+	struct err      e;
+	int             code = EXIT_USAGE;
 
 	msgpack_sbuffer_init(&bytes);
 	msgpack_unpacked_init(&m.unpacked);
-	if (!json_object_is_type(params, json_type_object)) {
-		err_set(&e, E_INVALID, "the parameters are no JSON object");
+	if (!json_is_object(params)) {
+		err_set(&e, E_INVALID, "the parameters are no JSON object%s%s", params == NULL ? ": " : "",
+		    params == NULL ? why.text : "");
 		usage_error("call", &e);
 	} else if (read_request(a, params, &bytes, &m, &e) == -1) {
 		usage_error("call", &e);
@@ -162,6 +155,6 @@ cmd_call(const struct args *a)
 	}
 	msg_clear(&m);
 	msgpack_sbuffer_destroy(&bytes);
-	json_object_put(params);
+	json_decref(params);
 	return code;
 }

@@ -164,16 +164,16 @@ get(struct copy *c, const struct place *from, const struct place *to, struct err
 static void
 say(const struct args *a, const struct copy *c)
 {
-	struct json_object *o = json_object_new_object();
+	json_t *o = json_object();
 
-	json_object_object_add(o, "files", json_object_new_int64((int64_t)c->progress.files));
-	json_object_object_add(o, "directories", json_object_new_int64((int64_t)c->dirs));
-	json_object_object_add(o, "symlinks", json_object_new_int64((int64_t)c->links));
-	json_object_object_add(o, "left_out", json_object_new_int64((int64_t)c->left_out));
-	json_object_object_add(o, "bytes", json_object_new_int64((int64_t)c->progress.bytes));
+	json_object_set_new(o, "files", json_integer((json_int_t)c->progress.files));
+	json_object_set_new(o, "directories", json_integer((json_int_t)c->dirs));
+	json_object_set_new(o, "symlinks", json_integer((json_int_t)c->links));
+	json_object_set_new(o, "left_out", json_integer((json_int_t)c->left_out));
+	json_object_set_new(o, "bytes", json_integer((json_int_t)c->progress.bytes));
 	if (a->json)
-		render_print_json(json_object_get(o));
-	json_object_put(o);
+		render_print_json(json_incref(o));
+	json_decref(o);
 }
 
 static int

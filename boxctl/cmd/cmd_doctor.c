@@ -63,17 +63,17 @@ print_all(const struct args *a, const struct probe *probes, size_t n, const stru
 		printf("  no answer: %.*s\n", (int)strcspn(why->text, "\n"), why->text);
 }
 
-static struct json_object *
+static json_t *
 json_probe(const struct probe *p)
 {
-	struct json_object *o = json_object_new_object();
+	json_t *o = json_object();
 
-	json_object_object_add(o, "name", json_object_new_string(p->name));
-	json_object_object_add(o, "gives", json_object_new_string(p->gives));
-	json_object_object_add(o, "required", json_object_new_boolean(p->required));
-	json_object_object_add(o, "state", json_object_new_string(probe_state_name(p->state)));
-	json_object_object_add(o, "why", render_json_string(p->why));
-	json_object_object_add(o, "remedy", render_json_string(p->remedy));
+	json_object_set_new(o, "name", json_string(p->name));
+	json_object_set_new(o, "gives", json_string(p->gives));
+	json_object_set_new(o, "required", json_boolean(p->required));
+	json_object_set_new(o, "state", json_string(probe_state_name(p->state)));
+	json_object_set_new(o, "why", render_json_string(p->why));
+	json_object_set_new(o, "remedy", render_json_string(p->remedy));
 	return o;
 }
 
@@ -81,20 +81,19 @@ static void
 print_json(const struct args *a, const struct probe *probes, size_t n, const struct msg_isolation *here,
     const struct msg_status_result *daemon, const struct err *why)
 {
-	struct json_object *o = json_object_new_object(), *rows = json_object_new_array(),
-			   *there = json_object_new_object();
+	json_t *o = json_object(), *rows = json_array(), *there = json_object();
 
 	for (size_t i = 0; i < n; i++)
-		json_object_array_add(rows, json_probe(&probes[i]));
-	json_object_object_add(there, "socket", render_json_string(cmd_socket(a)));
+		json_array_append_new(rows, json_probe(&probes[i]));
+	json_object_set_new(there, "socket", render_json_string(cmd_socket(a)));
 	if (daemon != NULL)
-		json_object_object_add(there, "isolation", render_json(MSG_ISOLATION, &daemon->isolation));
+		json_object_set_new(there, "isolation", render_json(MSG_ISOLATION, &daemon->isolation));
 	else
-		json_object_object_add(there, "error", render_json_string(why->text));
-	json_object_object_add(o, "uid", json_object_new_int64(geteuid()));
-	json_object_object_add(o, "probes", rows);
-	json_object_object_add(o, "isolation", render_json(MSG_ISOLATION, here));
-	json_object_object_add(o, "daemon", there);
+		json_object_set_new(there, "error", render_json_string(why->text));
+	json_object_set_new(o, "uid", json_integer(geteuid()));
+	json_object_set_new(o, "probes", rows);
+	json_object_set_new(o, "isolation", render_json(MSG_ISOLATION, here));
+	json_object_set_new(o, "daemon", there);
 	render_print_json(o);
 }
 

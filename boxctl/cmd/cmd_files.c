@@ -35,16 +35,16 @@ add_row(struct table *t, const struct msg_file_info *f)
 }
 
 static void
-add_page(const struct msg_files *page, struct table *t, struct json_object *all)
+add_page(const struct msg_files *page, struct table *t, json_t *all)
 {
 	for (size_t i = 0; i < page->entries.n; i++) {
 		add_row(t, &page->entries.v[i]);
-		json_object_array_add(all, render_json(MSG_FILE_INFO, &page->entries.v[i]));
+		json_array_append_new(all, render_json(MSG_FILE_INFO, &page->entries.v[i]));
 	}
 }
 
 static int
-list(struct client *c, const struct place *p, struct table *t, struct json_object *all, struct err *e)
+list(struct client *c, const struct place *p, struct table *t, json_t *all, struct err *e)
 {
 	struct msg_file_list ask = { .session = p->session, .path = p->path };
 	struct buf           next = { 0 };
@@ -69,7 +69,7 @@ list(struct client *c, const struct place *p, struct table *t, struct json_objec
 
 /* A directory is listed; anything else is told as it is. */
 static int
-show(struct client *c, const struct place *p, struct table *t, struct json_object *all, struct err *e)
+show(struct client *c, const struct place *p, struct table *t, json_t *all, struct err *e)
 {
 	struct msg_file_stat ask = { .session = p->session, .path = p->path };
 	struct msg           reply;
@@ -80,7 +80,7 @@ show(struct client *c, const struct place *p, struct table *t, struct json_objec
 	bool                        is_dir = info->kind == FILE_KIND_DIR;
 	if (!is_dir) {
 		add_row(t, info);
-		json_object_array_add(all, render_json(MSG_FILE_INFO, info));
+		json_array_append_new(all, render_json(MSG_FILE_INFO, info));
 	}
 	msg_clear(&reply);
 	return is_dir ? list(c, p, t, all, e) : 0;
@@ -90,7 +90,7 @@ int
 cmd_files(const struct args *a)
 {
 	static const char *const heads[] = { "KIND", "MODE", "SIZE", "MODIFIED", "NAME", NULL };
-	struct json_object      *all = json_object_new_array();
+	json_t                  *all = json_array();
 	struct table            *t = table_open(heads);
 	struct client            c = { .fd = -1 };
 	struct place             p;
@@ -102,10 +102,10 @@ cmd_files(const struct args *a)
 		complain("%s", e.text);
 		code = c.fd == -1 || c.broken ? EXIT_BOXD : EXIT_REFUSED;
 	} else if (a->json)
-		render_print_json(json_object_get(all));
+		render_print_json(json_incref(all));
 	else
 		table_print(t);
-	json_object_put(all);
+	json_decref(all);
 	table_close(&t);
 	client_close(&c);
 	return code;

@@ -8,8 +8,8 @@
 static int
 each(const struct args *a, enum msg_type t)
 {
-	struct json_object *done = json_object_new_array();
-	int                 worst = EXIT_OK;
+	json_t *done = json_array();
+	int     worst = EXIT_OK;
 
 	for (size_t i = 0; i < a->n && worst != EXIT_BOXD; i++) {
 		struct msg_pause ask = { .session = a->v[i] }; /* and msg_unpause, which has the same fields */
@@ -21,13 +21,13 @@ each(const struct args *a, enum msg_type t)
 		if (code != EXIT_OK)
 			continue;
 		cmd_done(&c, &reply);
-		json_object_array_add(done, render_json_string(a->v[i]));
+		json_array_append_new(done, render_json_string(a->v[i]));
 		if (!a->json)
 			printf("%s\n", text_safe(a->v[i]));
 	}
 	if (a->json && worst != EXIT_BOXD)
-		render_print_json(json_object_get(done));
-	json_object_put(done);
+		render_print_json(json_incref(done));
+	json_decref(done);
 	return worst;
 }
 

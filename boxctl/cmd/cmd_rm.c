@@ -6,7 +6,7 @@
 
 /* One session; what was answered is added to *done. */
 static int
-remove_one(const struct args *a, struct client *c, const char *session, struct json_object *done)
+remove_one(const struct args *a, struct client *c, const char *session, json_t *done)
 {
 	struct msg_delete ask = { .session = session };
 	struct msg        reply;
@@ -15,7 +15,7 @@ remove_one(const struct args *a, struct client *c, const char *session, struct j
 	if (client_call(c, MSG_DELETE, &ask, &reply, &e) == 0) {
 		const struct msg_deleted *gone = reply.body;
 
-		json_object_array_add(done, render_json(MSG_DELETED, gone));
+		json_array_append_new(done, render_json(MSG_DELETED, gone));
 		if (!a->json)
 			printf("%s\n", text_safe(gone->session));
 		msg_clear(&reply);
@@ -35,10 +35,10 @@ remove_one(const struct args *a, struct client *c, const char *session, struct j
 int
 cmd_rm(const struct args *a)
 {
-	struct json_object *done = json_object_new_array();
-	struct client       c;
-	struct err          e;
-	int                 worst = EXIT_OK;
+	json_t       *done = json_array();
+	struct client c;
+	struct err    e;
+	int           worst = EXIT_OK;
 
 	if (client_open(&c, cmd_socket(a), &e) == -1) {
 		complain("%s", e.text);
@@ -50,8 +50,8 @@ cmd_rm(const struct args *a)
 		worst = code > worst ? code : worst;
 	}
 	if (a->json && worst != EXIT_BOXD)
-		render_print_json(json_object_get(done));
-	json_object_put(done);
+		render_print_json(json_incref(done));
+	json_decref(done);
 	client_close(&c);
 	return worst;
 }

@@ -24,9 +24,9 @@ print_token(const struct args *a, const char *path, const char *secret)
 		puts(secret);
 		return;
 	}
-	struct json_object *o = json_object_new_object();
-	json_object_object_add(o, "file", render_json_string(path));
-	json_object_object_add(o, "token", render_json_string(secret));
+	json_t *o = json_object();
+	json_object_set_new(o, "file", render_json_string(path));
+	json_object_set_new(o, "token", render_json_string(secret));
 	render_print_json(o);
 }
 

@@ -10,8 +10,8 @@ cmd_version(const struct args *a)
 		printf("boxctl %s\n", BOXD_VERSION);
 		return EXIT_OK;
 	}
-	struct json_object *o = json_object_new_object();
-	json_object_object_add(o, "version", json_object_new_string(BOXD_VERSION));
+	json_t *o = json_object();
+	json_object_set_new(o, "version", json_string(BOXD_VERSION));
 	render_print_json(o);
 	return EXIT_OK;
 }

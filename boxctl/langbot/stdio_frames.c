@@ -1,7 +1,7 @@
 #include "langbot/stdio_frames.h"
 
 #include <ctype.h>
-#include <json.h>
+#include <jansson.h>
 #include <string.h>
 
 #include "base/bounds.h"
@@ -9,41 +9,33 @@
 
 /* ---- in ---- */
 
-static struct json_object *
+/* NULL: not an object. */
+static json_t *
 parse(const char *text, size_t n)
 {
-	struct json_tokener *t = json_tokener_new();
+	json_t *v = json_loadb(text, n, JSON_ALLOW_NUL, NULL);
 
-	if (t == NULL)
-		return NULL;
-	json_tokener_set_flags(t, JSON_TOKENER_STRICT);
-	struct json_object *v = json_tokener_parse_ex(t, text, (int)n);
-	bool whole = json_tokener_get_error(t) == json_tokener_success && json_tokener_get_parse_end(t) == n;
-	json_tokener_free(t);
-	if (whole && json_object_is_type(v, json_type_object))
+	if (json_is_object(v))
 		return v;
-	json_object_put(v);
+	json_decref(v);
 	return NULL;
 }
 
 static bool
-has_type(struct json_object *v, const char *type)
+has_type(const json_t *v, const char *type)
 {
-	struct json_object *t;
+	const char *is = json_string_value(json_object_get(v, "type"));
 
-	return json_object_object_get_ex(v, "type", &t) && json_object_is_type(t, json_type_string) &&
-	       strcmp(json_object_get_string(t), type) == 0;
+	return is != NULL && strcmp(is, type) == 0;
 }
 
 /* -1 when it is not there, or no number. */
 static int64_t
-number(struct json_object *v, const char *name)
+number(const json_t *v, const char *name)
 {
-	struct json_object *n;
+	const json_t *n = json_object_get(v, name);
 
-	return json_object_object_get_ex(v, name, &n) && json_object_is_type(n, json_type_int)
-		   ? json_object_get_int64(n)
-		   : -1;
+	return json_is_integer(n) ? json_integer_value(n) : -1;
 }
 
 static enum stdio_got
@@ -54,7 +46,7 @@ broken(struct err *e, const char *text)
 }
 
 static enum stdio_got
-start_chunks(struct stdio_in *s, struct json_object *v, struct err *e)
+start_chunks(struct stdio_in *s, const json_t *v, struct err *e)
 {
 	int64_t total = number(v, "total_size");
 
@@ -68,20 +60,19 @@ start_chunks(struct stdio_in *s, struct json_object *v, struct err *e)
 }
 
 static enum stdio_got
-take_chunk(struct stdio_in *s, struct json_object *v, struct err *e)
+take_chunk(struct stdio_in *s, const json_t *v, struct err *e)
 {
-	struct json_object *data = NULL;
-	bool                told = json_object_object_get_ex(v, "data", &data);
+	const json_t *data = json_object_get(v, "data");
 
 	if (number(v, "offset") != (int64_t)s->message.len)
 		return broken(e, "Invalid runtime chunk offset");
-	if (told && !json_object_is_type(data, json_type_string))
+	if (data != NULL && !json_is_string(data))
 		return broken(e, "Invalid runtime chunk data");
-	size_t n = told ? (size_t)json_object_get_string_len(data) : 0;
+	size_t n = json_string_length(data);
 	if (n > s->total - s->message.len)
 		return broken(e, "Runtime chunked message exceeds declared size");
 	if (n > 0)
-		buf_append(&s->message, json_object_get_string(data), n);
+		buf_append(&s->message, json_string_value(data), n);
 	return s->message.failed ? broken(e, "no memory for a message") : STDIO_MORE;
 }
 
@@ -116,12 +107,14 @@ chunk_line(struct stdio_in *s, const char *text, size_t n, struct buf *out, stru
 
 	if (++s->lines > STDIO_CHUNK_LINES)
 		return broken(e, "Runtime message has too many stdio fragments");
-	struct json_object *v = parse(text, n);
-	if (v != NULL && has_type(v, "chunk_data"))
+	json_t *v = parse(text, n);
+	if (v == NULL && !utf8_is_valid(text, n))
+		got = broken(e, "a message is not UTF-8");
+	else if (v != NULL && has_type(v, "chunk_data"))
 		got = take_chunk(s, v, e);
 	else if (v != NULL && has_type(v, "chunk_end"))
 		got = end_chunks(s, out, e);
-	json_object_put(v);
+	json_decref(v);
 	return got;
 }
 
@@ -133,12 +126,12 @@ plain_line(struct stdio_in *s, const char *text, size_t n, struct buf *out, stru
 
 	if (n == 0 || text[0] != '{' || text[n - 1] != '}')
 		return STDIO_MORE;
-	struct json_object *v = parse(text, n);
+	json_t *v = parse(text, n);
 	if (v != NULL && has_type(v, "chunk_start"))
 		got = start_chunks(s, v, e);
 	else if (v != NULL && (has_type(v, "chunk_data") || has_type(v, "chunk_end")))
 		got = STDIO_MORE; /* of no message: upstream ignores it too */
-	json_object_put(v);
+	json_decref(v);
 	return got == STDIO_MESSAGE ? give_out(text, n, out, e) : got;
 }
 

@@ -113,6 +113,7 @@
 #define LIM_TOKEN 4096             /* a presented secret */
 #define LIM_CHECKS 32              /* of readiness; there are 15 */
 #define LIM_MOUNT_ROOTS 256        /* allowed_mount_roots */
+#define LIM_JSON_CONTAINERS 131072 /* arrays and objects in a client's JSON: read, each takes 250 bytes */
 #define LIM_JSON_DEPTH 64          /* nesting of a client's JSON; the deepest action has 6 */
 #define LIM_WS_MESSAGE (16 * MIB)  /* of a WebSocket, in both directions, as LangBot's client has it */
 #define LIM_WS_FRAGMENTS 4096      /* of one such message */

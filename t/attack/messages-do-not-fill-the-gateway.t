@@ -4,7 +4,6 @@
 door_start
 grep -qa __asan_init "$BUILD/box-gateway" && sanitized=1
 mib=16
-[ -z "$sanitized" ] || mib=1 # a sanitizer copies yajl's stack at each step that it grows
 within() { # what pid KiB
 	if [ -n "$sanitized" ]; then skip 1 "a sanitizer keeps what was freed"; return; fi
 	small() { [ "$(awk '/VmRSS/ { print $2 }' "/proc/$1/status")" -lt "$2" ]; }

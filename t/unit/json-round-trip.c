@@ -106,6 +106,7 @@ test_faults(void)
 	refused("1e999", JSON_FAULTY, "JSON has a number that no double holds: 1e999");
 	refused("{\"a\":NaN}", JSON_FAULTY, "JSON has no NaN and no Infinity");
 	refused("{\"a\":[1,{\"b\":-Infinity}]}", JSON_FAULTY, "JSON has no NaN and no Infinity");
+	refused("{\"a\\u0000b\":1}", JSON_FAULTY, "embedded null byte");
 	refused("[Infinity]", JSON_FAULTY, "JSON has no NaN and no Infinity");
 }
 
@@ -157,9 +158,9 @@ test_deep_nan(void)
 	ok(v == JSON_FAULTY, "NaN below 80 levels");
 }
 
-/* Too many values; whose it was is still seen. */
+/* Too many of these; whose it was is still seen. */
 static void
-test_many(void)
+test_many(const char *more, const char *why)
 {
 	struct buf     text = { 0 };
 	msgpack_zone   zone;
@@ -168,15 +169,36 @@ test_many(void)
 
 	buf_printf(&text, "{\"seq_id\":5,\"a\":[0");
 	for (size_t i = 0; i < 1100000; i++)
-		buf_append(&text, ",0", 2);
-	buf_printf(&text, "],\"b\":{\"c\":[1]}}");
+		buf_append(&text, more, strlen(more));
+	buf_printf(&text, "],\"b\":{\"c\":[1], \"seq_id\":6}}");
 	msgpack_zone_init(&zone, 512);
-	ok(json_parse(text.data, text.len, &zone, &o, &e) == JSON_FAULTY, "too many values are refused");
-	is(e.text, "JSON has more than 1048576 values", "in these words");
+	ok(json_parse(text.data, text.len, &zone, &o, &e) == JSON_FAULTY, "too many '%s' are refused", more);
+	is(e.text, why, "in these words");
 	const msgpack_object *seq = json_get(&o, "seq_id");
 	ok(seq != NULL && seq->via.u64 == 5, "and the seq_id is known");
 	msgpack_zone_destroy(&zone);
 	buf_clear(&text);
+}
+
+/* What is told of a message that is not taken: its keys, and no other's. */
+static void
+test_owner(void)
+{
+	static const char text[] = "{\"data\": {\"seq_id\": 1, \"x\": \"seq_id\"}, \"x\": \"action\", \"seq_id\": "
+				   "123456789012345678901, \"y\": [[\"code\", {\"code\": 1}]], \"action\": "
+				   "\"p\\u0069ng\", \"seq_id\": 2, \"z\": NaN}";
+	msgpack_zone      zone;
+	msgpack_object    o;
+	struct err        e;
+	struct buf        out = { 0 };
+
+	msgpack_zone_init(&zone, 512);
+	ok(json_parse(text, strlen(text), &zone, &o, &e) == JSON_FAULTY, "a message with a fault");
+	json_write(&out, &o);
+	buf_append(&out, "", 1);
+	is(out.data, "{\"seq_id\": 123456789012345678901, \"action\": \"ping\"}", "whose it was");
+	buf_clear(&out);
+	msgpack_zone_destroy(&zone);
 }
 
 int
@@ -192,6 +214,8 @@ main(void)
 	deep(65, JSON_FAULTY);
 	deep(100000, JSON_FAULTY);
 	test_deep_nan();
-	test_many();
+	test_many(",0", "JSON has more than 1048576 values");
+	test_many(",{}", "JSON has more than 131072 arrays and objects");
+	test_owner();
 	done_testing();
 }

@@ -26,6 +26,7 @@
 #include "host/hostpath.h"
 #include "host/startup.h"
 #include "wire/chan.h"
+#include "wire/jsontext.h"
 
 /* ---- the channel ------------------------------------------------------------------------------ */
 
@@ -240,6 +241,7 @@ main(int argc, char **argv)
 	startup("box-artifact", argc, argv);
 	umask(0);
 	signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error, not an end */
+	jsontext_prepare();
 	if (sodium_init() == -1)
 		err_set(&e, E_SYS, "no random numbers");
 	else if (run(&e) == 0)

@@ -28,6 +28,7 @@
 #include "http/http.h"
 #include "listener.h"
 #include "native/rpc.h"
+#include "wire/jsontext.h"
 #include "wire/link.h"
 
 enum { SPARE_FDS = 64 };
@@ -304,6 +305,7 @@ main(int argc, char **argv)
 	startup("box-gateway", argc, argv);
 	/* a large message's memory goes back when it is done with; left alone, malloc would raise this and keep it */
 	mallopt(M_MMAP_THRESHOLD, 512 * 1024);
+	jsontext_prepare();
 	if (run(&g, &e) == -1) {
 		log_error("cannot start: %s", e.text);
 		g.status = 1;

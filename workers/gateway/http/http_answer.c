@@ -1,11 +1,12 @@
 #include "http/http_answer.h"
 
 #include <http_parser.h>
+#include <jansson.h>
 #include <openssl/evp.h>
 #include <openssl/sha.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <yajl/yajl_gen.h>
 
 #include "base/bounds.h"
 #include "base/utf8.h"
@@ -60,148 +61,87 @@ http_answer_unauthorized(struct buf *b, bool head)
 
 /* ---- JSON ------------------------------------------------------------------------ */
 
-static void
-put_str(yajl_gen g, const char *s)
+/* NULL without memory. */
+static json_t *
+json_of(const char *s)
 {
 	struct buf valid = { 0 };
 
 	utf8_append(&valid, s, strlen(s));
-	yajl_gen_string(g, (const unsigned char *)(valid.len > 0 ? valid.data : ""), valid.len);
+	json_t *v = json_stringn_nocheck(valid.len > 0 ? valid.data : "", valid.len);
 	buf_clear(&valid);
+	return v;
 }
 
+/* Takes v; NULL when there was no memory for it. */
 static void
-put_key_str(yajl_gen g, const char *key, const char *s)
+answer_json(struct buf *b, unsigned status, json_t *v, bool head, bool keep)
 {
-	put_str(g, key);
-	put_str(g, s);
-}
+	char *text = v != NULL ? json_dumps(v, JSON_COMPACT) : NULL;
 
-static void
-put_key_bool(yajl_gen g, const char *key, bool is)
-{
-	put_str(g, key);
-	yajl_gen_bool(g, is);
-}
-
-static void
-put_key_u64(yajl_gen g, const char *key, uint64_t n)
-{
-	put_str(g, key);
-	yajl_gen_integer(g, (long long)n);
-}
-
-static void
-put_key_empty(yajl_gen g, const char *key)
-{
-	put_str(g, key);
-	yajl_gen_map_open(g);
-	yajl_gen_map_close(g);
-}
-
-/* Takes g; NULL when there was no memory for it. */
-static void
-answer_json(struct buf *b, unsigned status, yajl_gen g, bool head, bool keep)
-{
-	const unsigned char *text;
-	size_t               n;
-
-	if (g != NULL && yajl_gen_get_buf(g, &text, &n) == yajl_gen_status_ok)
-		answer(b, status, JSON, (const char *)text, n, head, keep);
+	if (text != NULL)
+		answer(b, status, JSON, text, strlen(text), head, keep);
 	else
 		http_answer_text(b, 503, "no memory", head);
-	if (g != NULL)
-		yajl_gen_free(g);
+	free(text);
+	json_decref(v);
 }
 
 void
 http_answer_error(struct buf *b, unsigned status, const struct err *e, bool head)
 {
-	yajl_gen g = yajl_gen_alloc(NULL);
+	json_t *v = json_pack("{s{ssso}}", "error", "code", err_class(e->code), "message", json_of(e->text));
 
-	if (g != NULL) {
-		yajl_gen_map_open(g);
-		put_str(g, "error");
-		yajl_gen_map_open(g);
-		put_key_str(g, "code", err_class(e->code));
-		put_key_str(g, "message", e->text);
-		yajl_gen_map_close(g);
-		yajl_gen_map_close(g);
-	}
-	answer_json(b, status, g, head, false);
+	answer_json(b, status, v, head, false);
 }
 
 /* The keys are upstream's; those that only its Python has are empty. */
 void
 http_answer_health(struct buf *b, const struct msg_box_health_result *r, bool head, bool keep)
 {
-	yajl_gen g = yajl_gen_alloc(NULL);
+	json_t *v = json_pack("{sbs{s{}s{}sIsIsIsIsIsI}}", "live", true, "resources", "event_loop", "blocking_executor",
+	    "sessions", (json_int_t)r->sessions, "managed_processes", (json_int_t)r->managed_processes,
+	    "completed_processes", (json_int_t)r->completed_processes, "creating_session_tasks",
+	    (json_int_t)r->starting, "closing_session_tasks", (json_int_t)r->closing, "background_tasks",
+	    (json_int_t)r->running);
 
-	if (g != NULL) {
-		yajl_gen_map_open(g);
-		put_key_bool(g, "live", true);
-		put_str(g, "resources");
-		yajl_gen_map_open(g);
-		put_key_empty(g, "event_loop");
-		put_key_empty(g, "blocking_executor");
-		put_key_u64(g, "sessions", r->sessions);
-		put_key_u64(g, "managed_processes", r->managed_processes);
-		put_key_u64(g, "completed_processes", r->completed_processes);
-		put_key_u64(g, "creating_session_tasks", r->starting);
-		put_key_u64(g, "closing_session_tasks", r->closing);
-		put_key_u64(g, "background_tasks", r->running);
-		yajl_gen_map_close(g);
-		yajl_gen_map_close(g);
-	}
-	answer_json(b, 200, g, head, keep);
+	answer_json(b, 200, v, head, keep);
 }
 
-static void
-put_checks(yajl_gen g, const char *key, const struct msg_check *v, size_t n)
+static json_t *
+checks_of(const struct msg_check *v, size_t n)
 {
-	put_str(g, key);
-	yajl_gen_map_open(g);
+	json_t *o = json_object();
+
 	for (size_t i = 0; i < n; i++)
-		put_key_bool(g, v[i].name, v[i].passed);
-	yajl_gen_map_close(g);
+		json_object_set_new(o, v[i].name, json_boolean(v[i].passed));
+	return o;
 }
 
-static void
-put_backend(yajl_gen g, const struct msg_readiness *r)
+static json_t *
+backend_of(const struct msg_readiness *r)
 {
-	put_str(g, "backend");
-	yajl_gen_map_open(g);
-	put_str(g, "name");
-	if (*r->backend != '\0')
-		put_str(g, r->backend);
-	else
-		yajl_gen_null(g);
-	put_key_bool(g, "available", r->available);
+	json_t *o = json_pack(
+	    "{sosb}", "name", *r->backend != '\0' ? json_of(r->backend) : json_null(), "available", r->available);
+
 	if (r->enforced)
-		put_checks(g, "details", r->details.v, r->details.n);
-	yajl_gen_map_close(g);
+		json_object_set_new(o, "details", checks_of(r->details.v, r->details.n));
+	return o;
 }
 
 void
 http_answer_ready(struct buf *b, const struct msg_readiness *r, bool head, bool keep)
 {
-	yajl_gen g = yajl_gen_alloc(NULL);
+	json_t *v = json_pack("{sbsssoso}", "ready", r->ready, "mode", r->enforced ? "grant_enforced" : "standard",
+	    "backend", backend_of(r), "checks", checks_of(r->checks.v, r->checks.n));
 
-	if (g != NULL) {
-		yajl_gen_map_open(g);
-		put_key_bool(g, "ready", r->ready);
-		put_key_str(g, "mode", r->enforced ? "grant_enforced" : "standard");
-		put_backend(g, r);
-		put_checks(g, "checks", r->checks.v, r->checks.n);
-		if (r->enforced)
-			put_key_bool(g, "unsafe_soft_storage_limits", r->unsafe_soft_storage_limits);
-		if (*r->error != '\0')
-			put_key_str(g, "error", r->error);
-		if (!r->enforced)
-			put_key_empty(g, "resources");
-		yajl_gen_map_close(g);
-	}
-	answer_json(b, r->ready ? 200 : 503, g, head, keep);
+	if (r->enforced)
+		json_object_set_new(v, "unsafe_soft_storage_limits", json_boolean(r->unsafe_soft_storage_limits));
+	if (*r->error != '\0')
+		json_object_set_new(v, "error", json_of(r->error));
+	if (!r->enforced)
+		json_object_set_new(v, "resources", json_object());
+	answer_json(b, r->ready ? 200 : 503, v, head, keep);
 }
 
 /* ---- the handshake of RFC 6455 ------------------------------------------------------ */

@@ -45,7 +45,7 @@ read_skill_get(struct job *j)
 	j->answer.len = 0;
 	json_open(&j->answer, '{');
 	json_key(&j->answer, "skill");
-	json_null(&j->answer);
+	json_nil(&j->answer);
 	json_close(&j->answer, '}');
 	return GIVEN;
 }

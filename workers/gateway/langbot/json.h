@@ -44,7 +44,7 @@ void json_str(struct buf *, const char *);
 void json_u64(struct buf *, uint64_t);
 void json_i64(struct buf *, int64_t);
 void json_f64(struct buf *, double); /* must be finite */
-void json_null(struct buf *);
+void json_nil(struct buf *);
 
 /* A key and its value at once. */
 void json_key_str(struct buf *, const char *key, const char *);

@@ -1,3 +1,4 @@
+/* Not jansson's writer: LangBot's clients get what Python writes, with its spaces and its floats, as it is composed. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -122,7 +123,7 @@ json_bool(struct buf *b, bool v)
 }
 
 void
-json_null(struct buf *b)
+json_nil(struct buf *b)
 {
 	buf_append(b, "null", 4);
 }
@@ -202,7 +203,7 @@ json_write(struct buf *b, const msgpack_object *o)
 		write_map(b, &o->via.map);
 		break;
 	default:
-		json_null(b);
+		json_nil(b);
 		break;
 	}
 }

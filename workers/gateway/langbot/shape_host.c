@@ -18,7 +18,7 @@ put_name(struct buf *b, const struct msg_readiness *r)
 	if (*r->backend != '\0')
 		json_str(b, r->backend);
 	else
-		json_null(b);
+		json_nil(b);
 }
 
 static void

@@ -35,7 +35,7 @@ text_or_null(struct buf *b, const char *key, const char *v)
 	if (*v != '\0')
 		json_str(b, v);
 	else
-		json_null(b);
+		json_nil(b);
 }
 
 /* ---- results --------------------------------------------------------------------- */
@@ -123,7 +123,7 @@ shape_result(struct buf *b, const struct asked *asked, const void *result)
 	json_key_str(b, "status", r->timed_out ? "timed_out" : "completed");
 	json_key(b, "exit_code");
 	if (r->timed_out)
-		json_null(b);
+		json_nil(b);
 	else
 		json_i64(b, r->exit_code);
 	key_text(b, "stdout", &out);
@@ -203,7 +203,7 @@ put_process(struct buf *b, const struct msg_box_process *p)
 	if (ended)
 		json_i64(b, p->exit_code);
 	else
-		json_null(b);
+		json_nil(b);
 	put_preview(b, &i->stderr_preview);
 	json_close(b, '}');
 }

@@ -90,7 +90,7 @@ shape_skill_found(struct buf *b, const struct asked *asked, const void *result)
 	if (r->found && r->skill.n > 0)
 		put_skill(b, &r->skill.v[0], false);
 	else
-		json_null(b);
+		json_nil(b);
 	json_close(b, '}');
 }
 
@@ -114,7 +114,7 @@ put_entry(struct buf *b, const struct msg_skill_entry *e)
 	json_key_bool(b, "is_dir", e->is_dir);
 	json_key(b, "size");
 	if (e->is_dir)
-		json_null(b);
+		json_nil(b);
 	else
 		json_u64(b, e->size_bytes);
 	json_close(b, '}');
