@@ -1,6 +1,5 @@
 #include "http/http_answer.h"
 
-#include <http_parser.h>
 #include <jansson.h>
 #include <openssl/evp.h>
 #include <openssl/sha.h>
@@ -12,6 +11,39 @@
 #include "base/utf8.h"
 
 static const char TEXT[] = "text/plain; charset=utf-8", JSON[] = "application/json; charset=utf-8";
+
+static const char *
+status_text(unsigned status)
+{
+	switch (status) {
+	case 200:
+		return "OK";
+	case 401:
+		return "Unauthorized";
+	case 403:
+		return "Forbidden";
+	case 404:
+		return "Not Found";
+	case 405:
+		return "Method Not Allowed";
+	case 408:
+		return "Request Timeout";
+	case 413:
+		return "Payload Too Large";
+	case 421:
+		return "Misdirected Request";
+	case 426:
+		return "Upgrade Required";
+	case 431:
+		return "Request Header Fields Too Large";
+	case 503:
+		return "Service Unavailable";
+	case 505:
+		return "HTTP Version Not Supported";
+	default:
+		return "Bad Request";
+	}
+}
 
 /* Its last line: what becomes of the connection. */
 static void
@@ -34,7 +66,7 @@ answer(struct buf *b, unsigned status, const char *type, const char *body, size_
 	    "X-Content-Type-Options: nosniff\r\n"
 	    "Server: boxd\r\n"
 	    "%s%s",
-	    status, http_status_str((enum http_status)status), type, n, status == 405 ? "Allow: GET, HEAD\r\n" : "",
+	    status, status_text(status), type, n, status == 405 ? "Allow: GET, HEAD\r\n" : "",
 	    status == 426 ? "Sec-WebSocket-Version: 13\r\n" : "");
 	put_fate(b, keep);
 	if (!head)
@@ -45,8 +77,7 @@ void
 http_answer_text(struct buf *b, unsigned status, const char *why, bool head)
 {
 	char text[512];
-	int  n = snprintf(
-	     text, sizeof(text), "%u: %s", status, why != NULL ? why : http_status_str((enum http_status)status));
+	int  n = snprintf(text, sizeof(text), "%u: %s", status, why != NULL ? why : status_text(status));
 
 	answer(b, status, TEXT, text, n < (int)sizeof(text) ? (size_t)n : sizeof(text) - 1, head, false);
 }

@@ -2,7 +2,7 @@
  * Who reads a request differently from somebody else can be made to let things pass: so what has two readings
  * is refused.  That is every body, every header of ours that comes twice, a header's name with a space in it,
  * a target that is not plain ASCII (Debian builds http-parser without its strict mode, so both are looked for
- * here), a value that goes on in the next line, which http-parser would join to one, and NUL, which it refuses.
+ * here), a value that goes on in the next line, which http-parser would join to one, and NUL, which no library takes.
  */
 #include "http/http_request.h"
 
@@ -20,7 +20,7 @@ static const struct {
 #undef H
 };
 
-/* What a callback returns to http-parser to end it. */
+/* What ends the reading. */
 enum { STOP = 1 };
 
 static int
@@ -34,10 +34,8 @@ refuse(struct http_request *r, unsigned status, const char *why)
 }
 
 static int
-on_url(http_parser *p, const char *at, size_t n)
+take_target(struct http_request *r, const char *at, size_t n)
 {
-	struct http_request *r = p->data;
-
 	for (size_t i = 0; i < n; i++)
 		if (at[i] <= ' ' || at[i] > '~')
 			return refuse(r, 400, "the target has bytes that must be percent-encoded");
@@ -46,10 +44,8 @@ on_url(http_parser *p, const char *at, size_t n)
 }
 
 static int
-on_field(http_parser *p, const char *at, size_t n)
+take_name(struct http_request *r, const char *at, size_t n)
 {
-	struct http_request *r = p->data;
-
 	if (memchr(at, ' ', n) != NULL)
 		return refuse(r, 400, "a header's name has a space in it");
 	if (r->in_value)
@@ -87,10 +83,8 @@ begin_value(struct http_request *r)
 }
 
 static int
-on_value(http_parser *p, const char *at, size_t n)
+take_value(struct http_request *r, const char *at, size_t n)
 {
-	struct http_request *r = p->data;
-
 	if (!r->in_value && begin_value(r) != 0)
 		return STOP;
 	if (r->header != -1)
@@ -98,38 +92,19 @@ on_value(http_parser *p, const char *at, size_t n)
 	return 0;
 }
 
-/* 2 tells http-parser that what follows is not its business, whatever the headers say. */
 static int
-on_headers(http_parser *p)
+take(void *arg, enum http1_part part, const char *at, size_t n)
 {
-	struct http_request *r = p->data;
+	static int (*const fn[])(struct http_request *, const char *, size_t) = {
+		[HTTP1_TARGET] = take_target,
+		[HTTP1_NAME] = take_name,
+		[HTTP1_VALUE] = take_value,
+	};
 
-	if (p->uses_transfer_encoding || (p->flags & F_CHUNKED) ||
-	    ((p->flags & F_CONTENTLENGTH) && p->content_length != 0))
-		return refuse(r, 413, "requests have no body here");
-	if (p->http_major != 1 || p->http_minor > 1)
-		return refuse(r, 505, "HTTP/1.1 is spoken here");
-	return 2;
+	return fn[part](arg, at, n);
 }
 
-static int
-on_complete(http_parser *p)
-{
-	struct http_request *r = p->data;
-
-	r->done = true;
-	return 0;
-}
-
-static const http_parser_settings settings = {
-	.on_url = on_url,
-	.on_header_field = on_field,
-	.on_header_value = on_value,
-	.on_headers_complete = on_headers,
-	.on_message_complete = on_complete,
-};
-
-/* Make it a string, without the spaces behind it; those before it http-parser has left out. */
+/* Make it a string, without the spaces behind it; those before it the library has left out. */
 static void
 seal(struct http_request *r, struct buf *b)
 {
@@ -143,13 +118,28 @@ seal(struct http_request *r, struct buf *b)
 static void
 complete(struct http_request *r, char last)
 {
-	if (last != '\n') {
+	if (r->head.has_body)
+		refuse(r, 413, "requests have no body here");
+	if (last != '\n')
 		refuse(r, 400, "the headers do not end with a line feed");
-		return;
-	}
 	seal(r, &r->target);
 	for (int i = 0; i < HEADER__COUNT; i++)
 		seal(r, &r->headers[i].value);
+	r->done = r->status == 0;
+}
+
+/* What has come of the bytes that were read. */
+static void
+judge(struct http_request *r, char last)
+{
+	if (r->head.state == HTTP1_VERSION)
+		refuse(r, 505, "HTTP/1.1 is spoken here");
+	else if (r->head.state == HTTP1_BROKEN)
+		refuse(r, 400, r->head.why);
+	else if (r->head.state == HTTP1_DONE)
+		complete(r, last);
+	else if (r->fed >= LIM_HTTP_HEADER)
+		refuse(r, 431, "request line and headers are too long");
 }
 
 /* Does a line begin with a space?  Such a line goes on with the value before it, or should. */
@@ -172,23 +162,11 @@ http_request_feed(struct http_request *r, const char *bytes, size_t n)
 
 	if (r->done || r->status != 0)
 		return 0;
-	size_t used = http_parser_execute(&r->parser, &settings, bytes, n < room ? n : room);
+	size_t used = http1_feed(&r->head, bytes, n < room ? n : room);
 	r->fed += used;
-	enum http_errno why = HTTP_PARSER_ERRNO(&r->parser);
 	if (folds(r, bytes, used))
 		refuse(r, 400, "a header goes on in the next line");
-	if (r->status == 0 && why == HPE_HEADER_OVERFLOW)
-		refuse(r, 431, "request line and headers are too long");
-	else if (r->status == 0 && why == HPE_INVALID_VERSION)
-		refuse(r, 505, "HTTP/1.1 is spoken here");
-	else if (r->status == 0 && why != HPE_OK)
-		refuse(r, 400, http_errno_description(why));
-	else if (r->done)
-		complete(r, used > 0 ? bytes[used - 1] : '\0');
-	else if (r->fed >= LIM_HTTP_HEADER)
-		refuse(r, 431, "request line and headers are too long");
-	if (r->status != 0)
-		r->done = false;
+	judge(r, used > 0 ? bytes[used - 1] : '\0');
 	return used;
 }
 
@@ -222,8 +200,7 @@ void
 http_request_init(struct http_request *r)
 {
 	*r = (struct http_request){ .header = -1 };
-	http_parser_init(&r->parser, HTTP_REQUEST);
-	r->parser.data = r;
+	http1_init(&r->head, take, r);
 }
 
 void

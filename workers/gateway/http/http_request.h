@@ -1,15 +1,15 @@
 /*
- * One HTTP/1.1 request without a body, from its bytes in any pieces.  http-parser walks the grammar; here is what of
- * it is taken.  Nothing is known of sockets, so that it can be fed anything.
+ * One HTTP/1.1 request without a body, from its bytes in any pieces.  wire/http1.h walks the grammar; here is what
+ * of it is taken.  Nothing is known of sockets, so that it can be fed anything.
  */
 #ifndef GATEWAY_HTTP_REQUEST_H
 #define GATEWAY_HTTP_REQUEST_H
 
-#include <http_parser.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "base/buf.h"
+#include "wire/http1.h"
 
 /* The headers anybody here looks at: H(ENUM, name, may come several times).  All others pass unseen. */
 #define HTTP_HEADERS(H)                                \
@@ -35,14 +35,14 @@ enum http_header {
 enum { HTTP_NAME = 64 }; /* no header of ours has so long a name */
 
 struct http_request {
-	http_parser parser;
-	size_t      fed;             /* bytes taken so far */
-	char        last;            /* byte that was fed */
-	char        name[HTTP_NAME]; /* of the header that is being read */
-	size_t      name_len;        /* may be more than fits: then it is none of ours */
-	bool        in_value;
-	int         header; /* whose value is being read; -1: nobody looks at it */
-	struct buf  target; /* a string once done */
+	struct http1 head;
+	size_t       fed;             /* bytes taken so far */
+	char         last;            /* byte that was fed */
+	char         name[HTTP_NAME]; /* of the header that is being read */
+	size_t       name_len;        /* may be more than fits: then it is none of ours */
+	bool         in_value;
+	int          header; /* whose value is being read; -1: nobody looks at it */
+	struct buf   target; /* a string once done */
 	struct {
 		bool       given;
 		struct buf value; /* a string once done */

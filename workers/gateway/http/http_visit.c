@@ -39,7 +39,7 @@ enum {
 static bool
 is_head(const struct visitor *v)
 {
-	return v->request.parser.method == HTTP_HEAD;
+	return v->request.head.is_head;
 }
 
 /* The last thing it hears; the buf is taken. */
@@ -102,7 +102,7 @@ say_error(struct visitor *v, unsigned status, const struct err *e)
 static bool
 is_kept(const struct visitor *v)
 {
-	return v->request.parser.http_minor == 1 && !http_request_lists(&v->request, HEADER_CONNECTION, "close") &&
+	return v->request.head.is_11 && !http_request_lists(&v->request, HEADER_CONNECTION, "close") &&
 	       v->asked < LIM_HTTP_REQUESTS && !v->http->going_away;
 }
 
@@ -181,7 +181,7 @@ static unsigned
 check_names(const struct visitor *v, const char **why)
 {
 	const struct http_request *r = &v->request;
-	bool                       old = r->parser.http_minor == 0;
+	bool                       old = !r->head.is_11;
 
 	*why = "Host is missing";
 	if (!r->headers[HEADER_HOST].given && !old && !v->local)
@@ -200,7 +200,7 @@ check_names(const struct visitor *v, const char **why)
 static void
 judge(struct visitor *v, bool more_bytes)
 {
-	const http_parser     *p = &v->request.parser;
+	const struct http1    *head = &v->request.head;
 	struct msg_http_health health;
 	struct msg_http_ready  ready;
 	const char            *why;
@@ -210,7 +210,7 @@ judge(struct visitor *v, bool more_bytes)
 		status = http_route_find(&v->route, v->request.target.data, &why);
 	if (status != 0)
 		say_text(v, status, why);
-	else if (p->method != HTTP_GET && p->method != HTTP_HEAD)
+	else if (!head->is_get && !head->is_head)
 		say_text(v, 405, NULL);
 	else if (v->route.kind == ROUTE_RPC || v->route.kind == ROUTE_RELAY)
 		ask_auth(v);
@@ -261,8 +261,8 @@ check_handshake(const struct visitor *v, const char **why)
 	const struct http_request *r = &v->request;
 
 	*why = "this path is a WebSocket: GET it with HTTP/1.1, Upgrade: websocket and Connection: Upgrade";
-	if (r->parser.method != HTTP_GET || r->parser.http_minor != 1 ||
-	    !http_request_lists(r, HEADER_UPGRADE, "websocket") || !http_request_lists(r, HEADER_CONNECTION, "upgrade"))
+	if (!r->head.is_get || !r->head.is_11 || !http_request_lists(r, HEADER_UPGRADE, "websocket") ||
+	    !http_request_lists(r, HEADER_CONNECTION, "upgrade"))
 		return 400;
 	*why = "Sec-WebSocket-Version must be 13";
 	if (strcmp(http_request_header(r, HEADER_VERSION), "13") != 0)
