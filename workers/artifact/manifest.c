@@ -148,6 +148,7 @@ read_files(struct manifest *m, const json_t *files, struct err *e)
 		struct manifest_file *f = &m->v[m->n];
 
 		if ((result = read_file(f, json_array_get(files, m->n++), &seen, e)) == 0) {
+			assert(f->path != NULL); /* it is safe, so it is there */
 			m->bytes += f->size > LIM_ARTIFACT_BYTES ? LIM_ARTIFACT_BYTES + 1 : f->size;
 			m->dirs += manifest_new_dirs(m->n > 1 ? f[-1].path : "", f->path);
 		}
