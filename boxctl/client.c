@@ -151,7 +151,7 @@ client_take(struct client *c, struct msg *m, struct err *e)
 	if (v == MP_MORE)
 		return 1;
 	if (v != MP_WHOLE)
-		return lost(c, e, "what answers is not boxd (no MessagePack)");
+		return lost(c, e, "the server is not boxd (no MessagePack)");
 	size_t n = c->scan.pos;
 	c->at += n;
 	c->scan = (struct mp_scan){ 0 };
@@ -167,7 +167,7 @@ client_take(struct client *c, struct msg *m, struct err *e)
 
 /* ---- sending ---- */
 
-/* Until the socket is ready for it; -1 when so many signals have come, or nothing does. */
+/* Wait until the socket is ready; -1 after that many signals, or when nothing comes. */
 static int
 wait_for(struct client *c, short events, unsigned signals, struct err *e)
 {

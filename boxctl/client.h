@@ -19,7 +19,7 @@ struct client {
 	struct mp_scan    scan;      /* how far it is understood */
 	bool              broken;    /* the connection, not the request, has failed */
 	struct interrupt *interrupt; /* borrowed; NULL: signals do what they always do */
-	unsigned          patience;  /* so many signals end the wait for a reply */
+	unsigned          patience;  /* this many signals end the wait for a reply */
 };
 
 /* $BOXD_SOCKET, or where a daemon of root or of this user listens. */

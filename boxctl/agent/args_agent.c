@@ -72,7 +72,7 @@ const struct opt agent_options[] = {
 	{ 'w', "workdir", "DIR", "exec: directory to run in (default /workspace)", set_workdir },
 	{ 't', "timeout", "SECONDS", "exec: at most what the profile has", set_timeout_sec },
 	{ 0, "profile", "NAME", "exec: see boxctl agent profiles", set_profile },
-	{ 0, "session-id", "ID", "exec: which session; else a template tells", set_session_id },
+	{ 0, "session-id", "ID", "exec: session id; else the template gives one", set_session_id },
 	{ 0, "template", "TEMPLATE", "exec: such as {launcher_type}_{launcher_id}", set_template },
 	{ 0, "query-id", "ID", "exec: for the template, as the next ones", set_query_id },
 	{ 0, "launcher-type", "TYPE", "exec: person, group", set_launcher_type },

@@ -64,7 +64,7 @@ on_exec(const struct args *a)
 	struct err            e;
 
 	if ((*ask.command != '\0') == (a->n > 1)) {
-		err_set(&e, E_INVALID, "give a command, or one with -c");
+		err_set(&e, E_INVALID, "give a command, or a command line with -c");
 		return usage_error("agent", &e);
 	}
 	join(&line, a->v + 1, a->n - 1);

@@ -3,7 +3,7 @@
  * come.  The neighbour is used now and then, so that it does not end as idle.  A connection is opened when it is used,
  * because boxd closes one that says nothing for some seconds.
  *
- * Three sessions: one is attacked from inside, one is a neighbour that must not notice, and one is made anew for each
+ * Three sessions: one is attacked from inside, one is a neighbour that must not notice, and one is recreated for each
  * bomb.  We choose their names, so that they can be deleted whatever happens, and they end by themselves soon if we
  * are killed before that.
  */
@@ -230,7 +230,7 @@ list_attacks(struct attack *a, struct err *e)
 
 	attack_exec_clear(&x);
 	if (code > 0 || (code == 0 && l.lines == 0))
-		return err_set(e, E_SYS, "box-attack --list ended with %d and told of %zu attacks", code, l.lines);
+		return err_set(e, E_SYS, "box-attack --list exited with %d and listed %zu attacks", code, l.lines);
 	return code;
 }
 
@@ -244,7 +244,8 @@ is_cut(const struct listing *l, int code, const struct err *e, char *why, size_t
 	if (code == -1)
 		snprintf(why, size, "box-attack did not end by itself: %s", e->text);
 	else if (code > 1 || l->end < 0 || (size_t)l->end != l->lines)
-		snprintf(why, size, "box-attack ended with %d and told of %zu attacks of %ld", code, l->lines, l->end);
+		snprintf(
+		    why, size, "box-attack exited with %d and reported %zu of %ld attacks", code, l->lines, l->end);
 	else
 		return false;
 	return true;

@@ -13,7 +13,7 @@
 enum {
 	BOMB_MS = 1500, /* most have taken all there is long before */
 	HOARD_MS = 30000,
-	ASK_MS = 30000, /* for the neighbour: an answer that takes longer is none */
+	ASK_MS = 30000, /* for the neighbour: a later answer does not count */
 	PAUSE_MS = 50,
 };
 
@@ -240,7 +240,7 @@ one_hoard(struct attack *a, const char *name, struct err *e)
 		bool is_memory = x.result != NULL && x.result->cause == CAUSE_MEMORY;
 
 		rows_add(&a->rows, name, is_memory ? ATTACK_HELD : ATTACK_OPEN,
-		    "it ended by %s before it could tell%s%s", end_of(&x),
+		    "it ended by %s before it could report%s%s", end_of(&x),
 		    is_memory && x.result->error[0] != '\0' ? ": " : "", is_memory ? x.result->error : "");
 	}
 	attack_exec_clear(&x);

@@ -35,7 +35,7 @@ struct attack_command {
 /* on_line, its argument and silence_ms are set before; -1: it did not begin. */
 int attack_exec_start(struct attack_exec *, struct client *, const struct attack_command *, struct err *);
 
-/* Take what has come, for at most so long; .ended tells the end.  -1: the connection is over, or a signal came. */
+/* Read what has come, for at most this long; .ended is set at the end.  -1: the connection is over, or a signal came. */
 int attack_exec_poll(struct attack_exec *, int wait_ms, struct err *);
 
 /* Until it has ended. */

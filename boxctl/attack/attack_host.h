@@ -21,7 +21,7 @@ struct attack_host {
 	int    shm;      /* owned; of /dev/shm */
 	int    shmid;    /* owned; System V */
 	char   name[48]; /* of the abstract socket, the shared memory and the queue */
-	char   file[64]; /* owned; "" when there is none */
+	char   file[64]; /* owned; "" if it was not made */
 	char   queue[48];
 	char  *args[HOST_ARGS + 1]; /* owned; "key=value", NULL behind the last */
 	size_t args_n;

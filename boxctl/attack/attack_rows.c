@@ -13,7 +13,7 @@
 #include "text.h"
 
 enum {
-	ROWS = 4096, /* far more than there are attacks: what tells of more is not box-attack */
+	ROWS = 4096, /* far more than there are attacks: a program that reports more is not box-attack */
 	DETAIL = 1024,
 };
 

@@ -1,5 +1,5 @@
 /*
- * What came of the attacks: rows as box-attack tells them and as we find ourselves, in the order in which they came.
+ * What came of the attacks: rows that box-attack reports and rows that we find ourselves, in the order in which they came.
  * The table is printed row by row as they come; JSON is one document at the end.
  */
 #ifndef BOXCTL_ATTACK_ROWS_H
@@ -16,7 +16,7 @@ struct attack_row {
 	enum attack_result result;
 };
 
-/* What box-attack --list tells of each. */
+/* What box-attack --list prints of each. */
 struct attack_entry {
 	char *kind;
 	char *name;
@@ -40,7 +40,7 @@ void rows_clear(struct attack_rows *);
 void rows_add(struct attack_rows *, const char *name, enum attack_result, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* A line of box-attack's output; false when it is none.  *end: set by its last line, to the number it tells. */
+/* A line of box-attack's output; false if it is not a row.  *end: set by the last line, to its number. */
 bool rows_take_line(struct attack_rows *, const char *line, long *end);
 
 /* A line of box-attack --list. */

@@ -185,7 +185,7 @@ run(const struct args *a, struct client *client, struct err *e)
 	if (place_parse(&from, a->v[0], client, e) == -1 || place_parse(&to, a->v[1], client, e) == -1)
 		return usage_error("cp", e);
 	if (from.in_session == to.in_session) {
-		err_set(e, E_INVALID, "exactly one of the two is SESSION:PATH");
+		err_set(e, E_INVALID, "exactly one of source and destination must be SESSION:PATH");
 		return usage_error("cp", e);
 	}
 	c.session = from.in_session ? from.session : to.session;

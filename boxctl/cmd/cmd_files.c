@@ -67,7 +67,7 @@ list(struct client *c, const struct place *p, struct table *t, json_t *all, stru
 	return r;
 }
 
-/* A directory is listed; anything else is told as it is. */
+/* List a directory, or describe anything else. */
 static int
 show(struct client *c, const struct place *p, struct table *t, json_t *all, struct err *e)
 {

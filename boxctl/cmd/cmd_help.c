@@ -13,7 +13,7 @@ help_overview(void)
 	printf("\noptions:\n");
 	args_print_options(common_options);
 	args_print_options(global_options);
-	printf("\n'boxctl COMMAND --help' tells more of each; boxctl(1) tells all.\n");
+	printf("\n'boxctl COMMAND --help' describes a command; boxctl(1) describes all.\n");
 }
 
 void

@@ -223,7 +223,7 @@ cmd_process(const struct args *a)
 			continue;
 		if (a->n >= actions[i].least && a->n <= actions[i].most)
 			return actions[i].run(a);
-		err_set(&e, E_INVALID, "it is: boxctl process %s", actions[i].usage);
+		err_set(&e, E_INVALID, "usage: boxctl process %s", actions[i].usage);
 		return usage_error("process", &e);
 	}
 	err_set(&e, E_INVALID, "there is no action '%s'", text_safe(a->v[0]));

@@ -1,5 +1,5 @@
 /*
- * The secret for LangBot's door.  The daemon tells only where it is; who may read that file may know it.
+ * The secret for LangBot's door.  The daemon says only where it is; a user who may read that file may know it.
  */
 #include <sodium.h>
 #include <stdio.h>

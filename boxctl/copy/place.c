@@ -23,7 +23,7 @@ session_exists(struct client *c, const char *name)
 	return true;
 }
 
-/* Without trailing slashes and "/."; both are told by the flags. */
+/* Without trailing slashes and "/."; the flags remember both. */
 static int
 path_set(struct place *p, const char *path, struct err *e)
 {

@@ -23,7 +23,7 @@ int place_parse(struct place *, const char *word, struct client *, struct err *)
 /* SESSION or SESSION:PATH, for commands that are about nothing else. */
 int place_parse_session(struct place *, const char *word, struct client *, struct err *);
 
-/* The last part of its path; "" when there is none. */
+/* The last part of its path; "" for an empty path. */
 const char *place_name(const struct place *, char out[LIM_PATH + 1]);
 
 #endif

@@ -20,7 +20,7 @@
 enum {
 	FLIGHTS = 6, /* chunks on the way; the daemon stops reading at 4 MiB of answers */
 	KEEPALIVE_MS = 20000,
-	SILENCES = 16, /* so many of them without an answer to anything: boxd is stuck */
+	SILENCES = 16, /* after this many without any answer boxd is stuck */
 };
 
 #define SINK_HIGH (4 * MIB) /* bytes that wait for our output: ask for no more */
@@ -79,7 +79,7 @@ on_data(struct run *r, const struct flight *f, const struct msg_file_data *d, st
 	if (d->data.len > f->size)
 		return err_set(e, E_PROTO, "%zu bytes came where %zu were asked for", d->data.len, f->size);
 	if (r->end && d->data.len > 0)
-		return err_set(e, E_STATE, "it changes while it is read");
+		return err_set(e, E_STATE, "it changed while it was read");
 	if (r->end)
 		return 0;
 	if (d->data.len < f->size && !d->end)

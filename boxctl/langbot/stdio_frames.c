@@ -76,7 +76,7 @@ take_chunk(struct stdio_in *s, const json_t *v, struct err *e)
 	return s->message.failed ? broken(e, "no memory for a message") : STDIO_MORE;
 }
 
-/* Peers drop whoever sends them text that is none. */
+/* A peer drops a client that sends invalid UTF-8. */
 static enum stdio_got
 give_out(const char *text, size_t n, struct buf *out, struct err *e)
 {
@@ -99,7 +99,7 @@ end_chunks(struct stdio_in *s, struct buf *out, struct err *e)
 	return got;
 }
 
-/* A line between chunk_start and chunk_end; what is none of ours is passed over. */
+/* A line between chunk_start and chunk_end; other lines are skipped. */
 static enum stdio_got
 chunk_line(struct stdio_in *s, const char *text, size_t n, struct buf *out, struct err *e)
 {

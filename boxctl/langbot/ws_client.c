@@ -165,7 +165,7 @@ read_head(int fd, struct buf *in, int64_t deadline, struct err *e)
 
 	while (in->len == 0 || (end = memmem(in->data, in->len, "\r\n\r\n", 4)) == NULL) {
 		if (in->len > LIM_HTTP_HEADER)
-			return err_set(e, E_PROTO, "what answers is not boxd: its headers have no end");
+			return err_set(e, E_PROTO, "the server is not boxd: its headers have no end");
 		if (buf_reserve(in, 4096) == -1)
 			return err_set(e, E_SYS, "no memory for an answer");
 		ssize_t n = recv(fd, in->data + in->len, 4096, MSG_DONTWAIT);
@@ -229,12 +229,12 @@ check_answer(const struct buf *in, size_t head, const char *key, struct err *e)
 	const char *accept = header(in->data, head, "Sec-WebSocket-Accept", &n);
 
 	if (head < 12 || strncmp(in->data, "HTTP/1.1 ", 9) != 0)
-		return err_set(e, E_PROTO, "what answers is not boxd: it does not speak HTTP");
+		return err_set(e, E_PROTO, "the server is not boxd: it does not speak HTTP");
 	if (strncmp(in->data + 9, "101", 3) != 0)
 		return refused(in, head, e);
 	expected(key, want);
 	if (accept == NULL || n != ACCEPT_TEXT || memcmp(accept, want, n) != 0)
-		return err_set(e, E_PROTO, "what answers is not boxd: its handshake is wrong");
+		return err_set(e, E_PROTO, "the server is not boxd: its handshake is wrong");
 	return 0;
 }
 

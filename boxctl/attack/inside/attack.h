@@ -61,13 +61,13 @@ enum verdict report_end(const struct report *, char *detail, size_t size);
 
 /* ---- what several attacks need ---- */
 
-/* The n-th "key=value" argument of the program, without its key; NULL: there are not so many. */
+/* The n-th "key=value" argument of the program, without its key; NULL: there are fewer. */
 const char *param(const char *key, unsigned n);
 
 /* The start of a file, as a string; its length, or -1. */
 long slurp(const char *path, char *out, size_t size);
 
-/* The value of "Name:" in a status file of /proc, without blanks before it; false when there is none. */
+/* The value of "Name:" in a status file of /proc, without blanks before it; false if it is missing. */
 bool status_field(const char *path, const char *name, char *out, size_t size);
 
 /* A directory of the running attack's own; "" when none can be made.  Cleared, with what is in it, at its end. */

@@ -68,7 +68,7 @@ controls(struct report *r, const void *arg)
 	holds(r, "%u files of /sys/fs, /dev and /run: no control file can be written", looked_at);
 }
 
-/* The path of our own cgroup, if /proc tells one, at the usual places. */
+/* The path of our own cgroup, if /proc shows it, at the usual places. */
 static void
 own_limit(struct report *r, const void *arg)
 {

@@ -2,7 +2,7 @@
  * Memory that the kernel keeps for a command and that no process is seen to use: buffers of sockets, locks, queues.
  * Each row takes one unit after the other, holds them all, and adds up what the kernel says it keeps, or the least
  * that a unit must cost.  More than the session's memory is a hole.  It stops at three times that, so that a machine
- * without the wall survives.  memory=MB tells the session's memory.
+ * without the wall survives.  memory=MB is the session's memory.
  */
 #ifndef ATTACK_HOARDS_H
 #define ATTACK_HOARDS_H

@@ -100,9 +100,9 @@ describe_end(struct outcome *o, enum kind kind, int status, bool is_late)
 	if (is_late)
 		snprintf(o->detail, sizeof(o->detail), "no answer within %g s", (double)deadline_ms() / 1000);
 	else if (WIFSIGNALED(status))
-		snprintf(o->detail, sizeof(o->detail), "ended by signal %d before it could tell", WTERMSIG(status));
+		snprintf(o->detail, sizeof(o->detail), "killed by signal %d before it could report", WTERMSIG(status));
 	else
-		snprintf(o->detail, sizeof(o->detail), "ended with %d before it could tell", WEXITSTATUS(status));
+		snprintf(o->detail, sizeof(o->detail), "exited with %d before it could report", WEXITSTATUS(status));
 }
 
 /* True: nothing came in time.  Whoever is traced, or traces us, may interrupt the wait. */

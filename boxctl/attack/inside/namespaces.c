@@ -208,7 +208,7 @@ const struct attack namespace_attacks[] = {
 	EVERY("net", CLONE_NEWNET, "network devices and packet filters of its own"),
 	EVERY("pid", CLONE_NEWPID, "processes that the sandbox's init does not count"),
 	EVERY("ipc", CLONE_NEWIPC, "queues that no limit counts"),
-	EVERY("uts", CLONE_NEWUTS, "another host name; commands are told apart by it on some hosts"),
+	EVERY("uts", CLONE_NEWUTS, "another host name; some hosts identify commands by it"),
 	EVERY("cgroup", CLONE_NEWCGROUP, "another view of cgroups"),
 	WITHOUT_CLONE("time", CLONE_NEWTIME, "another time"),
 	{ "namespaces.pidfd", "init's namespaces by its pidfd", INSIDE, by_pidfd, NULL },

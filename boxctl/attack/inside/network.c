@@ -1,6 +1,6 @@
 /*
  * With the network off there is a loopback and nothing else.  All addresses are for documentation, or the
- * host's own as boxctl tells them: nothing is sent to anybody if a wall should be open.
+ * host's own, which boxctl passes: nothing is sent to anybody if a wall should be open.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -221,7 +221,7 @@ ioctl_changes(struct report *r, const void *arg)
 	refused(r, ioctl(s, SIOCADDRT, &route), "add a route by ioctl");
 }
 
-/* ---- the host, as boxctl tells it ---- */
+/* ---- the host, as boxctl describes it ---- */
 
 /* "address:port", the address perhaps with colons of its own. */
 static void

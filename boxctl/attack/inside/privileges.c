@@ -70,7 +70,7 @@ other_user(struct report *r, const void *arg)
 	failed(r, syscall(SYS_setgid, 1), "setgid(1)");
 	failed(r, syscall(SYS_setresgid, 65534, 65534, 65534), "setresgid(65534)");
 	failed(r, syscall(SYS_setgroups, 1, &group), "setgroups(5)");
-	syscall(SYS_setfsuid, 1); /* answers with the old one; the second call tells */
+	syscall(SYS_setfsuid, 1); /* returns the old one; the second call shows the result */
 	failed(r, syscall(SYS_setfsuid, -1) == 1 ? 0 : (errno = EPERM, -1), "setfsuid(1)");
 }
 

@@ -1,4 +1,4 @@
-/* /proc: what it tells of processes and places outside, and what of it can be written. */
+/* /proc: what it shows of processes and places outside, and what of it can be written. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -124,7 +124,7 @@ variables(struct report *r, const void *arg)
 
 /* ---- places ---- */
 
-/* Is the place on its file system named like the place where it is mounted?  Else it tells a path of the host. */
+/* Is the place on its file system named like the place where it is mounted?  Else it shows a path of the host. */
 static bool
 is_telling(const char *root, const char *at, const char *type)
 {
