@@ -20,7 +20,7 @@ struct egress {
 	struct resolver  *resolver;
 	struct rule_sets *sets;
 	char             *buffer; /* of PUMP_BUFFER; used by one flow after the other */
-	int               spare;  /* a descriptor to give back when there are no more; -1: there is none */
+	int               spare;  /* a descriptor to give back when no other is left; -1: used */
 	struct own        own;
 	struct tracked    tracked;     /* owned; of the host */
 	uint64_t          connections; /* of one session at one time */

@@ -1,6 +1,6 @@
 /*
  * One session's network: the sockets of its namespace, what it may reach, what goes out for it, and its numbers.
- * It is told by EGRESS_OPEN and lasts until it is closed; then all it has is cut.
+ * It begins with EGRESS_OPEN and lasts until it is closed; then all it has is cut.
  */
 #ifndef EGRESS_TENANT_H
 #define EGRESS_TENANT_H

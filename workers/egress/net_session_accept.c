@@ -172,7 +172,7 @@ let_out(struct net_session *t, int *fd, const struct place *p, const struct name
 
 /* ---- connections ------------------------------------------------------------------- */
 
-/* The name that decided is told first. */
+/* The name that decided comes first. */
 static void
 put_first(struct names *names, const char *name)
 {

@@ -23,10 +23,10 @@ struct net_session {
 	struct msg_net_info numbers; /* without lists */
 	struct denials      denials;
 	struct trickle      trickle;
-	ev_timer            telling; /* runs from a change of the numbers until they are told */
+	ev_timer            telling; /* runs from a change of the numbers until they are reported */
 };
 
-/* Numbers have changed: they are told soon. */
+/* Numbers have changed: report them soon. */
 void net_session_changed(struct net_session *);
 
 /* Count a denial, keep it, and tell it to the log.  An address of no family: none. */
@@ -39,7 +39,7 @@ void net_session_catch_up(struct net_session *);
 
 void net_session_tell_init(struct net_session *);
 
-/* Connections that wait at the listener, up to so many. */
+/* Connections that wait at the listener, up to this number. */
 void net_session_accept(struct net_session *, int most);
 int  net_session_accept_init(struct net_session *, struct err *);
 

@@ -13,7 +13,7 @@ void net_sessions_close(struct net_sessions **);
 
 struct net_session *net_sessions_find(struct net_sessions *, uint64_t id);
 
-/* Takes it; there is none of its id. */
+/* Takes it; its id must be new. */
 int  net_sessions_add(struct net_sessions *, struct net_session *, struct err *);
 void net_sessions_drop(struct net_sessions *, uint64_t id);
 

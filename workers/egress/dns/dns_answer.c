@@ -90,7 +90,7 @@ read_data(ldns_rr *rr, const uint8_t *wire, size_t data, size_t end)
 	return is_plain(type, wire + data + 2, n) && record_set_data(rr, wire + data + 2, n);
 }
 
-/* RFC 2181: one with the top bit is none. */
+/* RFC 2181: a TTL with the top bit set counts as 0. */
 static uint32_t
 sane_ttl(uint32_t ttl)
 {
@@ -112,7 +112,7 @@ skip_record(struct reading *a)
 }
 
 /*
- * The next record.  false: what stands there is none, and nothing behind it can be found.  *rr is NULL for one that is
+ * The next record.  false: the bytes there are not a record, so nothing after them can be found.  *rr is NULL for one that is
  * of no interest: neither of this type nor a CNAME.
  */
 static bool
@@ -175,7 +175,7 @@ read_head(struct reading *a)
 	return same;
 }
 
-/* The first SOA there tells how long a "no" may be remembered. */
+/* The first SOA there says how long a "no" may be remembered. */
 static bool
 read_authority(struct reading *a)
 {

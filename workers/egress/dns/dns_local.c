@@ -40,7 +40,7 @@ last_number(const char *name, size_t *n, int base, unsigned long most, unsigned 
 	return *number <= most;
 }
 
-/* Numbers from the end on are a network; *bits of it are told. */
+/* Numbers from the end on are a network; *bits of it are given. */
 static struct netaddr
 reversed(const char *name, size_t n, uint8_t family, unsigned *bits)
 {

@@ -52,8 +52,8 @@ bool reply_rcode(struct reply *, const struct question *, int rcode); /* and no 
 bool reply_loopback(struct reply *, const struct question *);         /* 127.0.0.1 or ::1 */
 
 /*
- * What an answer of a resolver tells of the question; SERVFAIL if it is none to this question, or broken.  Of more than
- * most bytes only that it is too long (TC) is told, and by TCP (REPLY_TCP_MOST) SERVFAIL.
+ * A resolver's answer to the question; SERVFAIL if it answers another question or is broken.  Of more than
+ * most bytes it becomes TC (too long), and by TCP (REPLY_TCP_MOST) SERVFAIL.
  */
 bool reply_answer(
     struct reply *, const struct question *, size_t most, const uint8_t *answer, size_t n, reply_address *, void *arg);

@@ -125,7 +125,7 @@ find(struct pins *p, const struct netaddr *a, const char *name)
 	return NULL;
 }
 
-/* An address keeps no more names than are told of it. */
+/* An address keeps no more names than are reported for it. */
 static void
 drop_surplus(struct pins *p, const struct netaddr *a)
 {

@@ -33,7 +33,7 @@ struct requests {
 size_t requests_look(
     const struct requests *, const char *bytes, size_t n, enum said *said, char name[LIM_DNS_NAME + 1]);
 
-/* Of n bytes that were looked at, so many were passed. */
+/* Of n bytes that were inspected, this many were passed on. */
 void requests_passed(struct requests *, const char *bytes, size_t n, size_t passed);
 
 /* At AT_ANSWER: the server's first bytes; over: no more will come.  false: more are needed. */

@@ -3,7 +3,7 @@
  * tries the servers one after the other, and goes to TCP with what is too long for UDP.  Here are its clock, its sockets
  * for TCP on our loop (those for UDP are in ports.h), and the asks, which outlive those who asked.
  *
- * c-ares is told everything that it would read from /etc/resolv.conf or the environment, so it reads nothing; it opens
+ * c-ares gets everything that it would read from /etc/resolv.conf or the environment, so it reads nothing; it opens
  * /dev/urandom once, when the channel is made.  The channel is therefore made before the confinement and kept: other
  * servers are given to it, which it takes only while no question waits, so those that wait are asked again.
  *
@@ -56,7 +56,7 @@ struct resolver {
 	struct ask     *asking;     /* inside ares_query */
 	bool            changing;   /* inside ares_cancel: all will be asked again */
 	ev_timer        tick;       /* runs while some wait */
-	LIST_HEAD(, watch) watches; /* owned; c-ares tells when to end them */
+	LIST_HEAD(, watch) watches; /* owned; c-ares says when to end them */
 };
 
 /* ---- time ----------------------------------------------------------------------------- */
@@ -156,7 +156,7 @@ ask_end(struct ask *a, const uint8_t *bytes, size_t n)
 		fn(arg, bytes, n);
 }
 
-/* status tells nothing that is not in the answer, or in there being none. */
+/* status adds nothing to the answer, or to a missing one. */
 static void
 on_answer(void *arg, int status, int timeouts, unsigned char *bytes, int n)
 {
@@ -373,7 +373,7 @@ resolver_open(struct ev_loop *loop, const struct strs *servers, size_t sockets, 
 	return r;
 }
 
-/* Whoever still waits is told that there is no answer. */
+/* Report to all who still wait that no answer will come. */
 void
 resolver_close(struct resolver **rp)
 {

@@ -15,7 +15,7 @@ enum { ASKS_MOST = 8192 }; /* of all sessions together: c-ares has 65536 numbers
 struct resolver;
 struct ask;
 
-/* The answer as it came, or NULL: there is none.  The ask is over, and is gone after the call. */
+/* The answer as it came, or NULL: no answer.  The ask is over, and is gone after the call. */
 typedef void resolver_answer(void *arg, const uint8_t *bytes, size_t n);
 
 /*

@@ -1,5 +1,5 @@
 /*
- * Who may work next.  The sockets of all connections are watched here, edge-triggered: they are told of once when
+ * Who may work next.  The sockets of all connections are watched here, edge-triggered: they are reported once when
  * something has changed, also of an error while nothing is wanted of them.  What was told is kept in the wire; the
  * connection it belongs to gets a turn.  Turns go around among the parties, which are the sessions, and within a party
  * among its connections, so that a session with a thousand busy ones gets no more than one with a single one.

@@ -82,13 +82,13 @@ start_connecting(struct flow *f)
 	}
 	if (connect(f->server.fd, (struct sockaddr *)&to, len) == -1 && errno != EINPROGRESS)
 		return -1;
-	f->connecting = true; /* also when it is there already: the socket tells of itself once */
+	f->connecting = true; /* also when it is connected already: the socket reports that once */
 	ev_timer_start(f->home->loop, &f->late);
 	return 0;
 }
 
 /*
- * news: what its socket tells.  0, or -1 when there is no connection and will be none.  One that was made and is broken
+ * news: the events of its socket.  0, or -1 when it cannot be connected.  One that was made and is broken
  * by now may have brought something, which is passed on before the break is: so the error is left where it is.
  */
 static int
@@ -135,7 +135,7 @@ on_hello_late(struct ev_loop *loop, ev_timer *w, int revents)
 static void
 wait_for_more(struct flow *f)
 {
-	f->out.readable = false; /* until more is told */
+	f->out.readable = false; /* until the next event */
 	if (!ev_is_active(&f->hello_late))
 		ev_timer_start(f->home->loop, &f->hello_late);
 }
@@ -254,7 +254,7 @@ flow_look_now(struct flow *f)
 
 /* ---- turns ------------------------------------------------------------------------ */
 
-/* What a socket tells is for the pump that reads it and for the one that writes it; true: it has an error. */
+/* The events of a socket are for the pump that reads it and for the one that writes it; true: it has an error. */
 static bool
 take_news(struct wire *w, struct pump *reads, struct pump *writes)
 {

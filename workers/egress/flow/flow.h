@@ -32,7 +32,7 @@ struct flow_ops {
 	/* So many bytes more. */
 	void (*moved)(void *arg, uint64_t sent, uint64_t received);
 
-	/* What it is for, by its first bytes and by each request of HTTP; name is empty when there is none.  false: cut it. */
+	/* What it is for, by its first bytes and by each request of HTTP; name is empty if it shows no name.  false: cut it. */
 	bool (*said)(void *arg, struct flow *, enum said, const char *name);
 
 	/* It is over: close it now.  Called once. */
@@ -98,7 +98,7 @@ int flow_rename(struct flow *, const char *const *names, size_t n);
 /* It must say whom it is for, from now on; false: it is too late for that. */
 bool flow_look_now(struct flow *);
 
-/* Close at once, so that the peer is told by a reset. */
+/* Close at once, so that the peer gets a reset. */
 void flow_reset(int *fd);
 
 #endif

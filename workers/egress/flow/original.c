@@ -31,6 +31,6 @@ original_destination(int fd, struct netaddr *to, uint16_t *port)
 		return false;
 	if (!netaddr_of((struct sockaddr *)&s, to, port))
 		return false;
-	/* what was not redirected is told as it came */
+	/* a connection that was not redirected shows its own address */
 	return *port != here_port || !netaddr_same(to, &here);
 }

@@ -3,7 +3,7 @@
  *
  * c-ares 1.18 sends all questions to a server from one socket for as long as one of them waits, and later versions do so
  * by default.  Then who wants to forge an answer has to guess 16 bits, and a sandbox can keep that port open as long as
- * it likes.  So c-ares gets a socket that is none: what it sends there goes out by a new socket each time, from a random
+ * it likes.  So c-ares gets a stand-in that is not a UDP socket: what it sends there goes out by a new socket each time, from a random
  * port, and an answer counts only where its question was sent.
  */
 #ifndef EGRESS_PORTS_H

@@ -10,7 +10,7 @@
 enum {
 	PUMP_BUFFER = 256 * 1024, /* of all pumps together: they use it one after the other */
 	PUMP_TURN = 256 * 1024,   /* bytes in one go, so that others get theirs */
-	GATE_LEAST = 32 * 1024,   /* bytes that a gate gets to see, if there are so many */
+	GATE_LEAST = 32 * 1024,   /* minimum of bytes that a gate gets to see, if that many come */
 };
 
 /* Decides about bytes before they pass. */

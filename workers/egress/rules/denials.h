@@ -10,7 +10,7 @@
 #include "wire/msg.h"
 
 enum {
-	DENIALS_SAME_MS = 1000, /* the same is told to the log again after this */
+	DENIALS_SAME_MS = 1000, /* the same is logged again after this time */
 	DENIALS_SECOND = 10,    /* told to the log in a second, of one session */
 };
 
@@ -19,7 +19,7 @@ struct denial;
 struct denials {
 	TAILQ_HEAD(denial_list, denial) v; /* owned; newest first */
 	size_t   n;
-	uint64_t second_ms; /* when the second began in which so many were told */
+	uint64_t second_ms; /* when the second began in which they were logged */
 	unsigned told;
 };
 
@@ -27,7 +27,7 @@ void denials_init(struct denials *);
 void denials_clear(struct denials *);
 
 /*
- * One more, which is copied.  now_ms: any clock that does not go back.  true: this is for the log; *count tells how
+ * One more, which is copied.  now_ms: any clock that does not go back.  true: this is for the log; *count says how
  * often it happened since it was told last.
  */
 bool denials_add(struct denials *, const struct msg_net_denial *, uint64_t now_ms, uint64_t *count);

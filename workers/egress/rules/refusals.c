@@ -106,7 +106,7 @@ read_packet(const struct nlmsghdr *h, refusal_fn *fn, void *arg)
 
 /*
  * Not by mnl_cb_run, which takes a length with its highest bit set for a short one.  libmnl reads a message up to its
- * aligned length, and the kernel fills it up to there: one that is shorter is none of the kernel's.
+ * aligned length, and the kernel fills it up to there: a shorter one is not from the kernel.
  */
 void
 refusals_parse(const void *bytes, size_t n, refusal_fn *fn, void *arg)

@@ -1,4 +1,4 @@
-/* What a namespace refused by itself, as nfnetlink_log tells it. */
+/* What a namespace refused by itself, as nfnetlink_log reports it. */
 #ifndef EGRESS_REFUSALS_H
 #define EGRESS_REFUSALS_H
 
@@ -20,7 +20,7 @@ typedef void refusal_fn(void *arg, const struct refusal *);
 /* The packets of one netlink message, or of several in a row; what cannot be read is passed over. */
 void refusals_parse(const void *bytes, size_t n, refusal_fn *, void *arg);
 
-/* At most so many messages that wait at the socket; true: there may be more. */
+/* At most this many messages that wait at the socket; true: there may be more. */
 bool refusals_take(int fd, int most, refusal_fn *, void *arg);
 
 /* Which rule of the namespace that was, in words. */

@@ -1,5 +1,5 @@
 /*
- * The kernel is asked, and what it said is kept for the next connection to that address until it tells of any change to
+ * The kernel is asked, and what it said is kept for the next connection to that address until it reports any change to
  * addresses, routes or links: that is looked for each time, so nothing that is kept is older than the tables.  It
  * answers while the question is sent, so nothing is waited for: an answer that is not there when sendto(2) returns will
  * not come.

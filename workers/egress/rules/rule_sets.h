@@ -30,7 +30,7 @@ struct rule_sets;
 struct rule_sets *rule_sets_new(const struct msg_net_set *, size_t n, struct err *); /* NULL and the reason */
 void              rule_sets_free(struct rule_sets **);
 
-/* That of this name, else the one without a name; NULL when there is none at all, and so no rule. */
+/* The set of this name, else the one without a name; NULL if there are no sets, and so no rules. */
 const struct compiled_rules *rule_sets_find(const struct rule_sets *, const char *name);
 
 #endif

@@ -38,7 +38,7 @@ struct verdict {
 	char name[LIM_DNS_NAME + 1]; /* that it matched by, else the first of the target; empty: none */
 };
 
-/* NULL for a list: there is none, which narrows nothing. */
+/* NULL for a list: it is missing and narrows nothing. */
 void rules_judge(const struct rules *set, const struct rules *narrow, const struct target *, struct verdict *);
 
 /*
