@@ -41,7 +41,7 @@ struct gateway {
 	struct http     *http;   /* owned */
 	struct tls_keys *keys;   /* owned; NULL: no TLS */
 	struct listener *door;   /* owned; the control socket */
-	struct listener *web;    /* owned; LangBot's; NULL: there is none */
+	struct listener *web;    /* owned; LangBot's; NULL: not configured */
 	size_t           most;   /* clients */
 	int              status; /* of the exit */
 };

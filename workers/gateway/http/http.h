@@ -28,7 +28,7 @@ struct http *http_open(struct ev_loop *, struct uplink *, const struct http_plan
 /* A client of the TCP door; fd is taken in any case. */
 void http_accept(struct http *, int fd, const struct netaddr *from);
 
-/* A stranger is closed for a client of that address (NULL: of the control socket); false: there is none. */
+/* Close a stranger for a client of that address (NULL: of the control socket); false: no stranger is left. */
 bool http_make_room(struct http *, const struct netaddr *from);
 
 /* Clients of the TCP door. */
@@ -46,7 +46,7 @@ void http_limit(struct http *, const struct msg_http_limits *);
 /* boxd is stopping: every WebSocket is closed with 1001, and nobody else is let in. */
 void http_go_away(struct http *);
 
-/* Ends every connection; WebSockets are told so, as far as their sockets take it at once. */
+/* Ends every connection; WebSockets get a close frame if their sockets accept it at once. */
 void http_close(struct http **);
 
 #endif

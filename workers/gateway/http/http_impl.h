@@ -48,7 +48,7 @@ struct http {
 struct visitor *visitor_open(struct http *, const struct netaddr *from, struct err *);
 void            visitor_close(struct visitor *);
 
-/* It has its flow: the supervisor is told, and its time runs. */
+/* It has its flow: report it to the supervisor, and start its timer. */
 void visitor_begin(struct visitor *);
 
 /* Another client needs its place. */

@@ -19,7 +19,7 @@ hex(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The byte that an escape stands for, at the front of p[0..n); -1: it is none, or NUL, which no name has. */
+/* The byte that an escape stands for, at the front of p[0..n); -1: it is not an escape, or it is NUL, which no name has. */
 static int
 escaped(const char *p, size_t n)
 {

@@ -6,7 +6,7 @@
  *	  `--------------'				a probe whose connection is kept
  *
  * READING ends with the headers, which have LIM_HELLO_SEC from connecting (TLS included).  ASKING: the supervisor
- * is asked, about the visitor (HTTP_AUTH) or for what a probe tells.  A WebSocket client may send frames meanwhile:
+ * is asked, about the visitor (HTTP_AUTH) or for the answer to a probe.  A WebSocket client may send frames meanwhile:
  * they wait, at first here, so that it is seen when it leaves, and soon in its socket.
  *
  * A kept connection is still a stranger's: it is the first that makes room for another, it may rest for
@@ -456,7 +456,7 @@ visitor_open(struct http *h, const struct netaddr *from, struct err *e)
 {
 	struct visitor *v = calloc(1, sizeof(*v));
 
-	/* at the control socket the kernel tells who it is */
+	/* at the control socket the kernel says who it is */
 	if (v == NULL || (from != NULL && stranger_add(&h->strangers, &v->stranger, from) == -1) ||
 	    (v->caller = caller_open(h->up, &caller_ops, v, e)) == NULL) {
 		if (v != NULL)

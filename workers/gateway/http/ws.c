@@ -42,7 +42,7 @@ struct waiting {
 	struct buf text;
 };
 
-/* wslay tells a frame with the first byte of its payload.  What it announces is looked at before that. */
+/* wslay reports a frame only with the first byte of its payload.  Its header is checked before that. */
 struct peek {
 	unsigned char head[HEAD_BYTES];
 	size_t        have;  /* of the head */
@@ -534,7 +534,7 @@ ws_open(struct ev_loop *loop, struct flow *s, struct caller *c, bool heartbeat, 
 		return NULL;
 	}
 	wslay_event_config_set_no_buffering(w->wslay, 1);
-	wslay_event_config_set_max_recv_msg_length(w->wslay, INT64_MAX); /* on_frame looks, and tells why */
+	wslay_event_config_set_max_recv_msg_length(w->wslay, INT64_MAX); /* on_frame checks, and says why */
 	w->loop = loop;
 	w->flow = s;
 	w->caller = c;

@@ -14,7 +14,7 @@ size_t ws_bytes(struct ws *, const char *, size_t n);
 void   ws_drained(struct ws *);
 void   ws_deliver(struct ws *, struct msg *);
 
-/* The guest is told that it is over. */
+/* Report the end to the guest. */
 void ws_close(struct ws **);
 
 #endif

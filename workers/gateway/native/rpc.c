@@ -6,9 +6,9 @@
  *
  * Who is wrong pays.  A bad request gets an error reply and a bad notice a log
  * line, and the connection lives on; a broken envelope means that nothing behind
- * it can be trusted either, so the client is told CLOSING and dropped.
+ * it can be trusted either, so the client gets CLOSING and is dropped.
  *
- * A connection is announced as native before its first byte: who may not use this boxd is told so at once.  When
+ * A connection is announced as native before its first byte: a client that may not use this boxd learns it at once.  When
  * that byte is one of HTTP, it leaves, and comes again at the other door under another id.
  */
 #include "native/rpc.h"

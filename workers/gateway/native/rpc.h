@@ -22,7 +22,7 @@ void rpc_accept(struct rpc *, int fd);
 /* Tell a client that there is no room for it; fd stays the caller's. */
 void rpc_refuse(struct rpc *, int fd);
 
-/* The oldest client that has sent nothing yet is closed; false: there is none. */
+/* Close the oldest client that has sent nothing yet; false: there was no such client. */
 bool rpc_make_room(struct rpc *);
 
 /* Ends every connection. */

@@ -4,7 +4,7 @@
  *
  * Lines: an empty one, or one of blanks alone, is no message: to a reader of JSON it would be a broken document.  A
  * stream that begins in the middle of a line, because its beginning was let go of or was too long for the reader before,
- * begins for us with the next one.  Whether it does is told by its first byte, which is why a relay asks for one byte
+ * begins for us with the next one.  Its first byte shows that, which is why a relay asks for one byte
  * more than it has not seen: it is a newline, or what comes up to the next newline is the rest of something.
  */
 #ifndef GATEWAY_FRAMER_H
@@ -43,7 +43,7 @@ enum framed framer_next(struct framer *, const char **bytes, size_t *n, struct b
 /* Nothing more will come: the last message, if there is one. */
 enum framed framer_end(struct framer *, struct buf *out);
 
-/* Everything before this offset is in messages that were given out, or is none. */
+/* Everything before this offset is in messages that were given out, or in no message. */
 uint64_t framer_whole(const struct framer *);
 
 #endif

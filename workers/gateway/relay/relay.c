@@ -138,7 +138,8 @@ acknowledge(struct relay *r)
 	struct err            e;
 
 	sent_marks_update(&r->taken, ws_queued(r->ws));
-	a.offset = r->taken.n > 0 ? r->taken.to : framer_whole(&r->framer); /* behind messages also what is none */
+	a.offset = r->taken.n > 0 ? r->taken.to
+				  : framer_whole(&r->framer); /* after messages also bytes that are in no message */
 	if (!r->attached || a.offset <= r->acked)
 		return;
 	r->acked = a.offset;

@@ -1,5 +1,5 @@
 /*
- * Which messages the client's socket has taken.  The ws tells how many bytes it has not; each message is at least as
+ * Which messages the client's socket has taken.  The ws says how many bytes are not sent; each message is at least as
  * long there as its frame, so a message behind which more was handed over than is queued has left.  That errs on the
  * safe side: pongs that are queued too, and what TLS adds, only delay the answer.
  */
