@@ -18,7 +18,7 @@ enum exec_state {
 	EXEC_LEAVING,  /* managed: told to end, and it did; others of its group have their time */
 	EXEC_KILLING,  /* its time is up or it was cancelled; its tree is being killed */
 	EXEC_DRAINING, /* it has exited; what it wrote is still in the pipes */
-	EXEC_ENDED,    /* its result stands, and is told to every master */
+	EXEC_ENDED,    /* its result is known, and is sent to every master */
 	EXEC_RELEASED, /* its result was passed on; background children may still hold its pipes */
 	EXEC_GONE,     /* nothing holds them any more: to be freed */
 };
@@ -58,7 +58,7 @@ struct exec {
 	struct buf  about;      /* owned; for the next master */
 	bool        terminated; /* told to end; wake_ns is the end of its grace */
 	pid_t       group;      /* its first process's pid */
-	uint64_t    told;       /* dropped bytes of standard output that its standard error tells */
+	uint64_t    told;       /* dropped bytes of standard output that its standard error reports */
 	uint64_t    started_ms; /* since the epoch */
 	uint64_t    ended_ms;
 

@@ -276,7 +276,7 @@ execs_attach(struct execs *s, const struct msg_attach *m, struct msg_attached *o
 	return 0;
 }
 
-/* ---- what it is told ------------------------------------------------------------------ */
+/* ---- its messages ---------------------------------------------------------------------- */
 
 int
 execs_next(struct execs *s, struct packet *out, struct err *e)

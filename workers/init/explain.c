@@ -36,7 +36,7 @@ too_long(struct err *e, const struct spawn *s)
 	for (int i = 0; i < 2; i++) {
 		size[i] = strings_size(lists[i], &at);
 		if (size[i] > 0 && strlen(lists[i][at]) > LIM_ARG) {
-			err_set(e, E_INVALID, "exec: %s[%zu] has %zu bytes, and the kernel takes %lu in one string",
+			err_set(e, E_INVALID, "exec: %s[%zu] has %zu bytes; the kernel takes %lu in one string",
 			    names[i], at, strlen(lists[i][at]), LIM_ARG);
 			return;
 		}
@@ -45,7 +45,7 @@ too_long(struct err *e, const struct spawn *s)
 	    size[0], size[1], sysconf(_SC_ARG_MAX));
 }
 
-/* Only a name with a slash is one file, and its place is told from the command's working directory. */
+/* Only a name with a slash is one file; it is relative to the command's working directory. */
 static bool
 look(const struct spawn *s, struct stat *st)
 {

@@ -137,7 +137,7 @@ sum_sockets(int diag, int family, int protocol, uint64_t *sum)
 	return -1;
 }
 
-/* Where the kernel has no tcp_diag or udp_diag, the most that so many sockets could hold uncounted. */
+/* Where the kernel has no tcp_diag or udp_diag, the most that this number of sockets could hold uncounted. */
 static uint64_t
 socket_bytes(const struct guard *g)
 {

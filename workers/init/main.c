@@ -4,7 +4,7 @@
  * ends all others with it.
  *
  *	box-init cgroup|mark ORPHAN_MS [NAME=NUMBER]...
- *		how commands are told apart; how long to wait for a master; and
+ *		how commands are identified; how long to wait for a master; and
  *		nofile     descriptors of one process of a command
  *		fsize_mb   size of one file of a command
  *		landlock   1: restrict ourselves where the kernel can

@@ -112,7 +112,7 @@ managed_follow(struct exec *x, const struct msg_follow *m, struct msg_followed *
 int
 managed_terminate(struct exec *x, uint64_t grace_ms, struct err *e)
 {
-	if (x->state != EXEC_RUNNING || x->terminated) /* its group is told once */
+	if (x->state != EXEC_RUNNING || x->terminated) /* its group gets the signal once */
 		return err_set(e, E_STATE, "it is ending already");
 	x->terminated = true;
 	x->wake_ns = now_ns() + (int64_t)grace_ms * 1000000;

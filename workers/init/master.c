@@ -3,10 +3,10 @@
  * with their commands until the socket takes them, and a request is read only
  * when its answer can be sent.  So all that waits here is the one packet that the
  * socket refused.  When a master goes it is dropped with the connection, because
- * the next one says in ATTACH from where to go on, and is told all results anew.  What
+ * the next one says in ATTACH from where to go on, and gets all results again.  What
  * the master said before it went is heard to its end first: it counts on that.
  *
- * Until then a new master is told nothing and may not spawn; what happened before
+ * Until then a new master gets nothing and may not spawn; what happened before
  * it came would only confuse it.
  *
  * Only somebody from outside may connect.  The socket's path is not visible inside,
@@ -25,7 +25,7 @@
 #define RETRY_NS 100000000LL /* when there was no memory for a message */
 
 struct master {
-	struct source      source;   /* the connection; owned, -1 while there is none */
+	struct source      source;   /* the connection; owned; -1 while not connected */
 	struct source      listener; /* owned */
 	struct loop       *loop;
 	struct execs      *execs;
@@ -81,7 +81,7 @@ push(struct master *m)
 	int r = chan_send(m->source.fd, &m->stuck, &e);
 	if (r == -1 && (errno == EPIPE || errno == ECONNRESET)) {
 		drop_stuck(m);
-		m->attached = false; /* the loop tells next that it is gone, and then it is heard out */
+		m->attached = false; /* the loop reports next that it is gone; then its last messages are read */
 		watch(m);
 		return;
 	}

@@ -1,5 +1,5 @@
 /*
- * The one connection that tells init what to do: at first the channel it was
+ * The one connection that commands init: at first the channel it was
  * started with, then whoever connects to the listening socket last.
  */
 #ifndef INIT_MASTER_H

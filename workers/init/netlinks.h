@@ -15,7 +15,7 @@ struct netlinks {
 	uint64_t      before;    /* sockets that were there before any command */
 };
 
-/* Open what tells how many there are; before /proc is out of reach. */
+/* Open the file with their number, before /proc is out of reach. */
 void netlinks_open(struct netlinks *);
 
 /* From here on none is made without us, by this process and all its children. */

@@ -72,7 +72,7 @@ void pump_read(struct pump *, uint64_t offset);
 /*
  * A ring: hand out from offset on, or from the oldest byte held, at most window bytes
  * beyond what is acknowledged, which is unread bytes before offset.  From here on nothing
- * is dropped that is not acknowledged, nor the byte before it, which tells a reader of lines
+ * is dropped that is not acknowledged, nor the byte before it, which shows a reader of lines
  * whether it begins with one; a writer who is a ring, or a window if that is more, ahead
  * waits.  Until pump_unfollow.
  */

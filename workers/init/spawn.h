@@ -32,7 +32,7 @@ struct spawn {
 	int                mounts;       /* mount namespace to enter, or -1: init's own */
 };
 
-/* Why there is no command: as a result tells it. */
+/* Why the command did not start: the text for its result. */
 struct spawn_failure {
 	enum cause cause;
 	int        exit_code;

@@ -8,7 +8,7 @@
  * later, or on older kernels, is frozen and killed by pid.
  *
  * Its UTS namespace, otherwise: without capabilities nobody inside can make or join
- * another.  /proc/PID/ns/uts tells whose a process is.  A scan of /proc races with
+ * another.  /proc/PID/ns/uts shows whose a process is.  A scan of /proc races with
  * forks, so first everybody is stopped, in passes, until a pass finds nobody who
  * can still fork; then everybody is killed.  That is a round.  Rounds are repeated
  * until nobody is found.  One scan can miss a runner that forks and exits, only

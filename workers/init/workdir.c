@@ -67,7 +67,7 @@ step(struct walk *w, const char *name)
 	return move_to(w, next);
 }
 
-/* Cut the next part off what is still to go; false: there is none. */
+/* Cut the next part off the rest of the path; false: no part is left. */
 static bool
 next_part(struct walk *w, char name[NAME_MAX + 2])
 {
