@@ -28,7 +28,7 @@ on_down_msg(void *arg, struct msg *m)
 	worker_deliver(arg, m);
 }
 
-/* Init's death is told by its pidfd; a silent end of the channel alone is as bad. */
+/* Init's pidfd reports its death; a silent end of the channel alone is as bad. */
 static void
 on_down_gone(void *arg, const struct err *why)
 {
@@ -324,7 +324,7 @@ connect_control(const struct worker *w, struct err *e)
 	return fd_take(&s);
 }
 
-/* What the supervisor still waits for; init's answer tells which of it exists. */
+/* What the supervisor still waits for; init's answer says which of it exists. */
 static int
 ask_attach(struct worker *w, const struct msg_worker_start *s, struct err *e)
 {

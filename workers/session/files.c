@@ -238,7 +238,7 @@ push(struct worker *w)
 			continue;
 		c->sent = true;
 		f->nsent++;
-		/* to one that is gone it counts as sent: it is told with the others */
+		/* for a channel that is gone it counts as sent: it fails with the others */
 		if (link_send_packet(f->link, &c->packet, &e) == -1)
 			log_debug("session=%lu box-files: %s", w->about.id, e.text);
 	}
@@ -360,7 +360,7 @@ on_bad(void *arg, const struct err *why)
 
 static const struct link_ops files_ops = { on_msg, on_gone, on_bad };
 
-/* From what init tells; the first reason stays, as what came after may be only a consequence. */
+/* From init's report; the first reason stays, because later ones may be only consequences. */
 static void
 explain(struct worker *w, struct msg *m)
 {

@@ -50,7 +50,7 @@ void files_adopt(struct worker *, struct msg_attached *);
 /* Is there one inside now?  It is no process of the session's own. */
 bool files_running(const struct worker *);
 
-/* The sandbox goes: whoever waits is told why. */
+/* The sandbox ends: fail whoever waits, with the reason. */
 void files_fail_all(struct worker *, const struct err *);
 
 #endif

@@ -37,7 +37,7 @@ struct job {
 	ev_timer late; /* runs while it has a command */
 };
 
-/* What a child tells the one that forked it. */
+/* What a child reports to its parent. */
 struct busy {
 	pid_t    pid;
 	uint64_t call;
@@ -537,7 +537,7 @@ begin(struct worker *w, struct err *e)
 	LIST_INIT(&all.jobs);
 	all.channel = fcntl(SUPERVISOR_FD, F_DUPFD_CLOEXEC, 0);
 	if (all.channel == -1 || pipe2(all.busy, O_CLOEXEC | O_NONBLOCK) == -1)
-		return err_sys(e, "a channel for those who make mounts");
+		return err_sys(e, "create the channel to the mounter");
 	ev_io_init(&all.told, on_told, all.busy[0], EV_READ);
 	ev_io_start(w->loop, &all.told);
 	ev_timer_init(&all.refill, on_refill, 0., 0.);

@@ -49,8 +49,8 @@ on_look(struct ev_loop *loop, ev_timer *t, int revents)
 	if (w->pause == FREEZING && cgroup_is_frozen(&w->cgroup)) {
 		finish(w, PAUSED, NULL);
 	} else if (ev_now(loop) >= w->pause_until) {
-		err_session(&e, E_BUSY, "not every process of session %s stopped within %.0f s; it goes on", w->name,
-		    LIM_PAUSE_SEC);
+		err_session(&e, E_BUSY, "not every process of session %s stopped within %.0f s; the session continues",
+		    w->name, LIM_PAUSE_SEC);
 		give_up(w, &e);
 	}
 }

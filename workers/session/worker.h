@@ -155,7 +155,7 @@ bool processes_adopted(const struct worker *);
 /* How many have not ended for good. */
 size_t processes_live(const struct worker *);
 
-/* All requests that wait for one are told why, and all are forgotten here; init is not asked to do anything. */
+/* Fail all requests that wait for one, with the reason, and forget all of them; init gets no message. */
 void processes_close(struct worker *, const struct err *);
 
 /* ---- pause.c ---- */

@@ -67,7 +67,7 @@ int disk_host(struct disk *, const struct msg_worker_start *, int workspace, str
 /*
  * When the above are known, or remembered: what is left to be watched of the quota that was
  * asked for.  That is the workspace where no kernel keeps it, and the extra mounts that can
- * be written, of which there are so many.
+ * be written, and their number.
  */
 int disk_watch(struct disk *, const struct msg_worker_start *, size_t extra, struct err *);
 

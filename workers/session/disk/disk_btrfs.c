@@ -28,7 +28,7 @@
 
 #define SUBVOLUME "workspace"
 
-/* What is exclusive is referenced too, so the second says nothing new; it tells our limits from an operator's. */
+/* Exclusive bytes are referenced too, so the second limit adds nothing; it marks a limit as ours. */
 #define OUR_LIMITS (BTRFS_QGROUP_LIMIT_MAX_RFER | BTRFS_QGROUP_LIMIT_MAX_EXCL)
 
 int

@@ -28,7 +28,7 @@
 enum {
 	INODE = 256,       /* bytes in the inode table, ext4's default */
 	RESERVED = 11,     /* inodes ext4 keeps, lost+found among them */
-	PER_INODE = 16384, /* a large workspace has an inode for so many bytes, ext4's default, at the least */
+	PER_INODE = 16384, /* a large workspace has at least one inode for this many bytes, ext4's default */
 };
 
 static uint64_t

@@ -54,7 +54,7 @@ disk_prove(int dir, uint64_t limit, struct err *e)
 	if (refused == EDQUOT || (refused == ENOSPC && shows_limit(dir, limit)))
 		return 0;
 	if (refused == 0)
-		return err_set(e, E_BACKEND, "a quota was set, and more than it allows was not refused");
+		return err_set(e, E_BACKEND, "a quota was set, but the kernel did not refuse a write beyond it");
 	errno = refused;
 	return err_sys(e, "try the quota");
 }

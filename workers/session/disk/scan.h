@@ -11,7 +11,7 @@
  * renamed while we look.
  *
  * What is looked at was made by strangers, so all memory is had before the first look,
- * and whatever cannot be looked at, or is too much to look at, is told as such: the
+ * and whatever cannot be looked at, or is too much to look at, is reported as such: the
  * caller takes it for more than the quota.
  */
 #ifndef SESSION_SCAN_H
@@ -29,7 +29,7 @@ enum scan_end {
 	SCAN_MANY,   /* more than the entries allowed; the rest was not looked at */
 	SCAN_DEEP,   /* directories below directories, more than LIM_SCAN_DEPTH */
 	SCAN_OPEN,   /* more open descriptors and mappings than LIM_SCAN_OPEN */
-	SCAN_BROKEN, /* could not be read; error tells */
+	SCAN_BROKEN, /* could not be read; error says why */
 };
 
 struct scan_total {

@@ -1,9 +1,9 @@
 /*
  * A file that was removed takes space under no name as long as somebody has it open or
- * mapped, or stands in it.  The sandbox's own /proc tells who has what.
+ * mapped, or stands in it.  The sandbox's own /proc shows who has what.
  *
  * A descriptor that waits in a socket is nobody's, and no file of /proc leads to it.  But
- * each socket tells how many wait in it, so it is known that something is hidden.
+ * each socket shows how many wait in it, so it is known that something is hidden.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -29,7 +29,7 @@ enum who { SCAN, LOOK };
 /* Where each has its descriptors. */
 enum { CONTROL = 3, PEER, PROC = PEER, PLACES };
 
-/* What box-look tells box-scan: some, and at last that it is done. */
+/* What box-look sends box-scan: some files, and at last that it is done. */
 struct part {
 	size_t          n;
 	bool            last;
@@ -67,7 +67,7 @@ place_descriptors(int *from, size_t n, struct err *e)
 		if (dup3(from[i], CONTROL + (int)i, O_CLOEXEC) == -1)
 			return err_sys(e, "move a descriptor");
 	if (stdin_to_null() == -1 || syscall(SYS_close_range, CONTROL + n, ~0U, 0) == -1)
-		return err_sys(e, "close what others have open");
+		return err_sys(e, "close inherited descriptors");
 	return 0;
 }
 
@@ -196,7 +196,7 @@ filter_calls(struct err *e)
 	    calls, sizeof(calls) / sizeof(*calls), calls_if, sizeof(calls_if) / sizeof(*calls_if), e);
 }
 
-/* The parent's death is told by a signal; setting another uid would have made it forget that. */
+/* A signal reports the parent's death; changing the uid resets that, so it is set afterwards. */
 static int
 end_with(pid_t parent, const struct scanner_plan *p, struct err *e)
 {
@@ -259,7 +259,7 @@ look_main(const struct scanner_plan *p, int control, pid_t parent, struct err *e
 	if (place_descriptors(from, 2, e) == -1)
 		return -1;
 	if (!proc_is_genuine(PROC))
-		return err_set(e, E_DENIED, "the sandbox's /proc is none");
+		return err_set(e, E_DENIED, "the sandbox's /proc is not a proc file system");
 	if ((p->is_root && lock_root(PROC, e) == -1) || become(p, rights, e) == -1 || set_rlimits(e) == -1 ||
 	    end_with(parent, p, e) == -1 || filter_calls(e) == -1)
 		return -1;

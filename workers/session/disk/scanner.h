@@ -5,7 +5,7 @@
  *
  *	box-scan  walks the places, and answers.  It may read directories beneath them, and
  *	          nothing else: landlock.
- *	box-look  tells it which files without a name the sandbox's processes have open.
+ *	box-look  sends it the files without a name the sandbox's processes have open.
  *	          Landlock would keep it from looking at any process, so the sandbox's /proc
  *	          is its root instead.
  *

@@ -412,7 +412,8 @@ start(struct worker *worker, bool given_away, struct scanner *s, struct err *e)
 		places[n++] = worker->mounts.extra[i];
 	for (size_t i = 0; i < n; i++)
 		if (places[i] == -1)
-			return err_set(e, E_BACKEND, "what has a quota is not found again, so it cannot be measured");
+			return err_set(e, E_BACKEND,
+			    "the directories with a quota are not found again, so they cannot be measured");
 	struct scanner_plan plan = {
 		.places = places,
 		.nplaces = n,

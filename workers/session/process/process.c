@@ -26,7 +26,7 @@ processes_of(struct worker *w, struct err *e)
 	}
 	TAILQ_INIT(&w->processes->all);
 	w->processes
-	    ->told_live = UINT64_MAX; /* a worker that takes over tells what it found, even if that is nothing */
+	    ->told_live = UINT64_MAX; /* a worker that takes over reports what it found, even if that is nothing */
 	w->processes->next_id = OUR_IDS + (uint64_t)(ev_time() * 1e6);
 	return w->processes;
 }
@@ -219,7 +219,7 @@ process_check(const struct msg_process_spec *s, struct err *e)
 	if (s->memory_mb > 0 && s->memory_mb < LIM_MEMORY_MIN_MB)
 		return err_set(e, E_INVALID, "spec.memory_mb: %lu is less than %d", s->memory_mb, LIM_MEMORY_MIN_MB);
 	if (s->ready == READY_WHEN_LINE && *s->ready_pattern == '\0')
-		return err_set(e, E_INVALID, "spec.ready_pattern: ready = line needs one");
+		return err_set(e, E_INVALID, "spec.ready_pattern: required with ready = line");
 	return env_check(&s->env, "spec.env", e);
 }
 
@@ -274,7 +274,7 @@ seat(struct process *p, struct process *old, struct err *e)
 	struct processes *all = p->worker->processes;
 
 	if (old != NULL && process_is_live(old)) {
-		drop_heir(old, "started anew");
+		drop_heir(old, "started again");
 		old->heir = p;
 		process_end(old);
 		return 0;

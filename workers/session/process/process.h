@@ -16,7 +16,7 @@
  *
  * Shared by process.c (the requests), process_life.c (start, end, restart, adoption),
  * process_io.c (output, attachments, readiness, input) and process_ask.c (questions
- * to init, and what clients are told).
+ * to init, and the replies to clients).
  */
 #ifndef SESSION_PROCESS_H
 #define SESSION_PROCESS_H
@@ -41,7 +41,7 @@ struct input {
 	bool       eof;
 };
 
-/* Who is told when it has ended. */
+/* Who gets a reply when it has ended. */
 struct wait {
 	TAILQ_ENTRY(wait) next;
 	uint64_t request, stdout_last;
@@ -171,7 +171,7 @@ void process_followed(struct process *, uint64_t ask, const struct msg *);
 /* acked: what is not, before offset, is held; the same as offset for a new one. */
 void process_attach(struct process *, uint64_t request, uint64_t offset, uint64_t acked, uint64_t window);
 
-/* Where one that goes on begins, with so many bytes before that once more. */
+/* Where a client that continues begins; that many bytes before it are repeated. */
 uint64_t process_goes_on_at(const struct process *, uint64_t again);
 
 /* A client has it up to offset. */

@@ -42,7 +42,7 @@ process_ask(struct worker *w, struct process *p, enum ask_kind kind, uint64_t re
 	return a->id;
 }
 
-/* ---- what a client is told ------------------------------------------------------------- */
+/* ---- what a client gets to know -------------------------------------------------------- */
 
 static int
 by_bytes(const void *a, const void *b)

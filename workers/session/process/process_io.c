@@ -65,7 +65,7 @@ process_await_ready(struct process *p)
 	p->scan_pos = p->record.stdout_offset;
 	buf_clear(&p->line);
 	p->skipped = false;
-	if (p->scanning && p->attach == 0) /* else the stream comes already, and must not begin anew */
+	if (p->scanning && p->attach == 0) /* else the stream runs already, and must not start again */
 		process_follow(p);
 }
 

@@ -428,7 +428,7 @@ processes_adopt(struct worker *w, const struct msg_attached *a, struct err *e)
 	return 0;
 }
 
-/* Those whose process is gone are told. */
+/* Reply to those whose process is gone. */
 static void
 refuse_readers(struct worker *w)
 {

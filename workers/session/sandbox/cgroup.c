@@ -204,7 +204,7 @@ counter_file(const struct cgroup *c, enum cg_controller k, const char *v1, const
 	return c->base.v2_limits ? openat(c->whole, v2, O_RDONLY | O_CLOEXEC) : -1;
 }
 
-/* Where the session's file tells of its own, the kernel counts refused forks there and not where they were tried. */
+/* Where the session's file has its own count, the kernel counts refused forks there and not where they were tried. */
 static void
 open_counters(struct cgroup *c)
 {

@@ -6,7 +6,7 @@
  *	v2 with controllers     limits and slots on one tree; init in a leaf beside the commands,
  *	                        because a cgroup that hands controllers on has no processes
  *	v1 and v2 side by side  limits on v1, slots on v1 and on the controller-less v2 tree
- *	no v2                   limits and slots on v1; init tells commands apart by itself
+ *	no v2                   limits and slots on v1; init identifies commands by itself
  *
  * All commands together have the session's memory, and init a little beside it:
  *
@@ -92,7 +92,7 @@ int cgroup_reopen(struct cgroup *, const struct msg_worker_start *, struct err *
 /* As root: they are the worker's from now on, though a boxd before this one left them to root. */
 int cgroup_take_all(const struct cgroup *, struct err *);
 
-/* The v1 tasks files of the session, for a helper of ours to write itself into; -1 where there is none. */
+/* The v1 tasks files of the session, for a helper of ours to write itself into; -1 without v1. */
 void cgroup_open_tasks(const struct cgroup *, int tasks[CG__COUNT]);
 int  cgroup_join_tasks(const int tasks[CG__COUNT], struct err *);
 
@@ -149,7 +149,7 @@ void cgroup_slot_spawn(const struct cgroup *, int slot, struct msg_spawn *);
 
 /*
  * Memory of this slot's command alone, within the session's; 0: no limit of its own.
- * It goes when the slot is taken anew.  -1 where memory is not limited by cgroups.
+ * It is dropped when the slot is taken again.  -1 where memory is not limited by cgroups.
  */
 int cgroup_slot_limit(struct cgroup *, int slot, uint64_t memory_mb);
 

@@ -197,7 +197,7 @@ slot_new(struct cgroup *c, struct err *e)
 
 /* ---- who is in it ---- */
 
-/* Any hierarchy tells; v2 where it is there. */
+/* Any hierarchy shows it; prefer v2. */
 uint64_t
 cgroup_slot_population(const struct cgroup *c, size_t i)
 {
@@ -266,7 +266,7 @@ slot_usable(struct cgroup *c, size_t i)
 void
 cgroup_slot_prepare(struct cgroup *c)
 {
-	struct err ignored; /* the next command tells */
+	struct err ignored; /* the next command reports it */
 
 	if (cgroup_has_slots(c) && c->nslots == 0)
 		slot_new(c, &ignored);

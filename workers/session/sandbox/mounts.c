@@ -5,7 +5,7 @@
  * looked at, so it is not shown.  The child only moves these mounts to their places.
  *
  * The worker of an ordinary user may not make mounts; its child may, in a mount
- * namespace where the worker's descriptors mean nothing.  It opens the real path anew,
+ * namespace where the worker's descriptors mean nothing.  It opens the real path again,
  * following no symlink at all, and goes on only when that is the very inode that was
  * checked.  The kernel shows an ordinary user a directory only together with what is
  * mounted below it.  Its owner needs no id map: root inside is that user.
@@ -257,7 +257,7 @@ mounts_sources(const struct mounts *m, char *line, size_t size, struct err *e)
 		at += (size_t)snprintf(line + at, size - at, " %x:%x:%llx:%llx:%lx", st.stx_dev_major, st.stx_dev_minor,
 		    (unsigned long long)st.stx_ino, (unsigned long long)st.stx_mnt_id, fs.f_flag);
 		if (at >= size)
-			return err_set(e, E_SYS, "too much to tell of %zu mounts", m->n);
+			return err_set(e, E_SYS, "the description of %zu mounts is too long", m->n);
 	}
 	return 0;
 }

@@ -240,7 +240,7 @@ configure_log(struct mnl_socket *nl, uint16_t attribute, size_t n, const void *v
 	return ask(nl, h);
 }
 
-/* Who reads it needs no right; each packet is told at once, and only its beginning. */
+/* Its reader needs no right; the kernel reports each packet at once, and only its beginning. */
 static int
 refusals(void)
 {

@@ -46,7 +46,7 @@ void net_sockets_close(struct net_sockets *);
 
 /* ---- netfilter.c ---- */
 
-/* Refuse and redirect.  logged: refusals are told to NET_LOG_GROUP. */
+/* Refuse and redirect.  logged: refusals are sent to NET_LOG_GROUP. */
 int netfilter_apply(const struct net_plan *, bool logged, struct err *);
 
 /* In the namespace of a sandbox that lives: these networks are left to box-egress from now on. */

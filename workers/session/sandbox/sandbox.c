@@ -2,7 +2,7 @@
  * Two processes build a sandbox.  The worker makes the cgroups and the control
  * socket, clones a child into new namespaces and writes its uid map.  The child
  * waits for that map, puts itself into the cgroups, builds the root from inside,
- * and becomes box-init.  What fails in the child is told on init's own channel, so
+ * and becomes box-init.  The child reports a failure on init's own channel, so
  * the worker waits for one message and never for a process.
  */
 #include "sandbox/sandbox.h"
@@ -196,7 +196,7 @@ child_main(const struct sandbox_plan *p, int go)
 	_exit(1);
 }
 
-/* What a child in between tells; on a page that both see. */
+/* The report of a child in between, on a page that both see. */
 struct birth {
 	pid_t pid;
 	int   pidfd;

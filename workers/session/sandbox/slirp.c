@@ -12,7 +12,7 @@
 
 static const char *const places[] = { "/usr/bin/slirp4netns", "/usr/local/bin/slirp4netns", "/bin/slirp4netns" };
 
-enum { READY_FD = 3, STOP_FD = 4 }; /* as the program is told */
+enum { READY_FD = 3, STOP_FD = 4 }; /* as in the program's arguments */
 
 static const char *
 program(void)
