@@ -40,7 +40,7 @@
 #define LIM_SLIRP_MB 64      /* memory of a session's slirp4netns, beside its commands' */
 #define LIM_INIT_MB 16       /* memory of a sandbox's init beside its commands': it holds their output */
 
-#define LIM_SOCKETS_SHARE 4       /* of a session's memory, one part of so many may be in buffers of its sockets */
+#define LIM_SOCKETS_SHARE 4       /* a session's memory divided by this may be in buffers of its sockets */
 #define LIM_SOCKETS_MIN (8 * MIB) /* and this much in any case: two connections at full speed */
 #define LIM_SOCKETS_WATCHED 2     /* so often that share: then commands are ended.  The kernel may pass it a little */
 #define LIM_NETLINKS 64           /* netlink sockets of one session: nobody counts their buffers */
@@ -88,10 +88,10 @@
 #define LIM_SPAWNS (LIM_EXECS + LIM_PROCESSES + 8) /* what init runs and keeps: all of these, and helpers of ours */
 #define LIM_FILES_BYTES MIB                        /* names and targets in one answer; then it ends early */
 #define LIM_FILE_HANDLES 64                        /* files open for reading or writing in one session */
-#define LIM_FILE_HANDLE_SEC 60  /* one that nobody reads or writes is closed, and what was not committed is gone */
-#define LIM_FILE_REMOVE_SEC 120 /* removing a tree; then the client is told to ask again, so that others get a turn */
-#define LIM_FILES_BUSY 8        /* requests in the hands of box-files: a chunk each fits the smallest sandbox */
-#define LIM_FILES_WAITING 256   /* requests behind those; each may hold a descriptor of its worker */
+#define LIM_FILE_HANDLE_SEC 60     /* one that nobody reads or writes is closed, and what was not committed is gone */
+#define LIM_FILE_REMOVE_SEC 120    /* removing a tree; then the client must ask again, so that others get a turn */
+#define LIM_FILES_BUSY 8           /* requests in the hands of box-files: a chunk each fits the smallest sandbox */
+#define LIM_FILES_WAITING 256      /* requests behind those; each may hold a descriptor of its worker */
 #define LIM_FILES_ANSWER_SEC 300.0 /* for one request: then box-files is stuck or stopped, and is killed */
 #define LIM_FILES_IDLE_SEC 65.0    /* box-files without a request ends; longer than any handle it may have */
 
@@ -181,7 +181,7 @@
 #define LIM_NET_RULES 4096        /* of one list */
 #define LIM_NET_SETS 64           /* sections of the file of rules */
 #define LIM_NET_DENIALS 16        /* told of one session: the last */
-#define LIM_NET_FLOWS 64          /* open connections that are told */
+#define LIM_NET_FLOWS 64          /* open connections that are listed */
 #define LIM_RESOLVERS 8           /* that are asked; resolv.conf(5) knows three */
 #define LIM_EGRESS_START_SEC 10.0 /* until a new box-egress says that it stands */
 #define LIM_EGRESS_LOOK_SEC 2.0   /* a result waits no longer for what was refused meanwhile */
@@ -194,14 +194,14 @@
 #define NET_SCARCE_PER_SEC 5 /* new connections of one session while the host tracks half of what it can */
 #define NET_SCARCE_BURST 20
 #define SLIRP_DNS "10.0.2.3" /* what slirp4netns calls its own resolver in the namespace */
-#define NET_LOG_GROUP 1      /* of netlink: where the namespace tells what it refuses */
-#define NET_TOO_FAST "rate"  /* how the namespace tells of those, among what it refuses */
+#define NET_LOG_GROUP 1      /* of netlink: where the namespace reports what it refuses */
+#define NET_TOO_FAST "rate"  /* the prefix of those among its refusals */
 
 /* Counting what a workspace holds, for people to look at */
 #define LIM_USAGE_ENTRIES \
 	1000000UL               /* of one session, and of a workspace's directory on the host; then the count is cut */
 #define LIM_USAGE_MS 5000UL     /* and so much time for them */
-#define LIM_USAGE_WAIT_SEC 15.0 /* for all answers; what has not come by then is told as an error */
+#define LIM_USAGE_WAIT_SEC 15.0 /* for all answers; what has not come by then is reported as an error */
 #define LIM_USAGE_BUSY 8        /* sessions that are counted at one time for one request */
 #define LIM_USAGE_PENDING 4     /* counts that wait in one session: box-files is stuck, or stopped */
 

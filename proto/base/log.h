@@ -1,6 +1,6 @@
 /*
  * One line per event, ids first: "session=41 worker=812 gone signal=9".
- * error wants a person now, warn a look tomorrow, info tells the story,
+ * error wants a person now, warn a look tomorrow, info is what happens,
  * debug the details.  Logging never blocks: a line that stderr will not take
  * at once is dropped, and the next line that gets through says how many were.
  */

@@ -162,7 +162,7 @@ const struct netrange *
 netranges(unsigned *n)
 {
 	for (unsigned i = 0; ranges[0].network.family == 0 && i < RANGES; i++) {
-		struct netrange *r = &ranges[RANGES - 1 - i]; /* the first one last: it tells that all are there */
+		struct netrange *r = &ranges[RANGES - 1 - i]; /* the first one last: it marks that all are there */
 
 		r->network.family = strchr(r->text, ':') == NULL ? 4 : 6;
 		inet_pton(r->network.family == 4 ? AF_INET : AF_INET6, r->text, r->network.bytes);

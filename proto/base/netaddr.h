@@ -50,7 +50,7 @@ struct netrange {
 	bool           never; /* no rule opens it */
 };
 
-/* All of them; *n tells how many. */
+/* All of them; *n is their number. */
 const struct netrange *netranges(unsigned *n);
 
 /* The range an address is in; NULL: it is an address of the internet. */

@@ -9,7 +9,7 @@ struct restart_policy {
 	double   first_sec;  /* delay of the first restart */
 	double   most_sec;   /* it doubles up to this */
 	double   window_sec; /* crashes older than this are forgotten */
-	unsigned limit;      /* so many within the window: give up.  0: never */
+	unsigned limit;      /* give up after this many within the window.  0: never */
 };
 
 struct restart {

@@ -1,6 +1,6 @@
 /*
  * Log lines that a peer can cause as often as it likes.  The first few have lines of their own; the rest are counted
- * by reason, and while more come one line per period tells how many.
+ * by reason, and while more come one line per period says how many.
  */
 #ifndef PROTO_TALLY_H
 #define PROTO_TALLY_H

@@ -3,7 +3,7 @@
  *
  * Strangers made the tree and may be changing it.  No symlink is followed and nothing mounted below the tree is
  * entered; each directory is opened by one name in its parent.  Memory is fixed, and entries, depth and time are bounded.
- * What could not be counted is told: an error for each place that was left out, and cut.
+ * What could not be counted is reported: an error for each place that was left out, and cut.
  */
 #ifndef PROTO_USAGE_H
 #define PROTO_USAGE_H

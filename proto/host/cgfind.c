@@ -136,7 +136,7 @@ mount_find(struct mount *m, const char *controller)
 	return is_there;
 }
 
-/* Executed anew, we are in our leaf already: our own cgroup is the one above it. */
+/* After an upgrade we are in our leaf already: our own cgroup is the one above it. */
 static void
 leave_leaf(char *own)
 {
@@ -191,7 +191,7 @@ is_child(long pid)
 	return name_end != NULL && sscanf(name_end, ") %c %ld", &state, &parent) == 2 && parent == getpid();
 }
 
-/* A process in dir that is neither us nor our child; 0 when there is none, -1 when it has no pid here. */
+/* A process in dir that is neither us nor our child; 0: no such process; -1 when it has no pid here. */
 static long
 stranger_in(const char *dir)
 {

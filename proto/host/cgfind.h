@@ -12,7 +12,7 @@
 enum cg_controller { CG_MEMORY, CG_PIDS, CG_CPU, CG_FREEZER, CG__COUNT, CG__LIMITS = CG_FREEZER };
 
 struct cg_place {
-	char dir[PATH_MAX]; /* directory we may create ours in; "" when there is none */
+	char dir[PATH_MAX]; /* directory we may create ours in; "" if there is no such place */
 	char why[256];      /* when "": the barrier */
 };
 

@@ -330,7 +330,7 @@ confining_load(int program, struct err *e)
 		return -1;
 	if (size <= 0 || size > (int64_t)sizeof(code) || size % (int64_t)sizeof(*code) != 0 ||
 	    pread(program, code, (size_t)size, 0) != (ssize_t)size)
-		return err_set(e, E_INVALID, "a filter of %ld bytes is none", size);
+		return err_set(e, E_INVALID, "a filter of %ld bytes is invalid", size);
 	struct sock_fprog prog = { .len = (unsigned short)((size_t)size / sizeof(*code)), .filter = code };
 	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) == -1)
 		return err_sys(e, "load the filter");

@@ -255,7 +255,7 @@ add_names(struct hostview *h, int fd, const char *path, struct err *e)
 		return -1;
 	const struct entry *own = find(t, hostview_mount_id(fd));
 	if (own == NULL || !path_within(path, own->at))
-		return err_set(e, E_INVALID, "the mount table does not tell what %s is on; try again",
+		return err_set(e, E_INVALID, "the mount table does not show the file system of %s; try again",
 		    log_escape(path, strlen(path)));
 	if (name_add(h, strdup(path), own->at, false) == -1 || add_regions(h, t, own, path) == -1)
 		return err_set(e, E_SYS, "no memory for the names of a directory");

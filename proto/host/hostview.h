@@ -1,6 +1,6 @@
 /*
  * By which paths a directory of the host can be seen.  A bind mount shows it at another place, and a file system that
- * is mounted twice is the same at both: the mount table tells.  A rule about a path is then asked about all of them.
+ * is mounted twice is the same at both: the mount table shows it.  A rule about a path is then asked about all of them.
  */
 #ifndef SESSION_HOSTVIEW_H
 #define SESSION_HOSTVIEW_H

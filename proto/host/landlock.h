@@ -48,7 +48,7 @@ int landlock_rules_open(struct landlock_rules *, uint64_t files, uint64_t net, s
 /* The same, but only these scopes end at the domain. */
 int landlock_rules_open_scoped(struct landlock_rules *, uint64_t files, uint64_t net, uint64_t scopes, struct err *);
 
-/* All of this beneath a place, which name tells in the error. */
+/* All of this beneath a place; name is for the error. */
 int landlock_rules_allow(const struct landlock_rules *, int place, uint64_t what, const char *name, struct err *);
 
 /* From here on, for this process and all that come from it. */

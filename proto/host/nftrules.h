@@ -15,7 +15,7 @@ struct nft_plan {
 	enum net_mode      mode;   /* NET_MODE_EGRESS or NET_MODE_SLIRP */
 	const struct strs *open;   /* networks left to box-egress, see worker_start.net_open */
 	const char        *own;    /* slirp: addresses of the host, a comma behind each; may be NULL */
-	bool               logged; /* egress: refusals are told to NET_LOG_GROUP */
+	bool               logged; /* egress: refusals are sent to NET_LOG_GROUP */
 };
 
 /* Everything at once, for a namespace that has none.  The text ends with a NUL; look at .failed. */

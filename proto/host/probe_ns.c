@@ -144,7 +144,7 @@ enter_namespaces(struct probe *p, int flags)
 	return 0;
 }
 
-/* A user namespace around us with our own uid as root in it, and others; p tells the barrier. */
+/* A user namespace around us with our own uid as root in it, and others; p names the barrier. */
 int
 probe_enter(struct probe *p, int flags)
 {

@@ -28,7 +28,7 @@ bool  probe_file_has_line(const char *path, const char *needle);
 pid_t probe_fork(void); /* a child that goes when its parent goes, even by SIGALRM */
 int   probe_reap(pid_t);
 
-/* A user namespace around us with our own uid as root in it, and others; -1: the probe tells the barrier. */
+/* A user namespace around us with our own uid as root in it, and others; -1: the probe names the barrier. */
 int probe_enter(struct probe *, int clone_flags);
 
 /* ---- the probes ---- */

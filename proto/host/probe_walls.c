@@ -32,7 +32,7 @@ wall_by(struct walls *w, enum wall which, void (*try)(struct probe *, int), int 
 	return false;
 }
 
-/* What a memory limit means; nothing where there is none. */
+/* What a memory limit means; nothing without one. */
 static void
 wall_counted(struct walls *w, enum wall which, void (*try)(struct probe *, int), const struct cg_found *places)
 {

@@ -26,7 +26,7 @@ outtext_clean(struct buf *out, const char *bytes, size_t n, uint64_t total)
 }
 
 /*
- * The notice tells how much is left out, which depends on how long the notice is: a few rounds settle it, and
+ * The notice says how much is left out, which depends on how long the notice is: a few rounds settle it, and
  * LangBot makes four.
  */
 bool

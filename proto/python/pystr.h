@@ -1,6 +1,6 @@
 /*
  * Text as Python's str sees it, which LangBot's clients and skills were written with: what is white space, what
- * strip() takes off, what a character is.  All of it is UTF-8; a byte that is none ends what is stripped.
+ * strip() takes off, what a character is.  All of it is UTF-8; an invalid byte ends what is stripped.
  */
 #ifndef PROTO_PYSTR_H
 #define PROTO_PYSTR_H
@@ -24,7 +24,7 @@ const char *rust_trim(const char *, size_t *n);
 /* Characters. */
 size_t py_len(const char *, size_t n);
 
-/* Bytes of the first so many characters. */
+/* Bytes of the first n characters. */
 size_t py_prefix(const char *, size_t n, size_t characters);
 
 #endif

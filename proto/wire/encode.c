@@ -181,7 +181,7 @@ put_value(struct enc *c, const struct field *f, const void *at)
 	return 0;
 }
 
-/* No descriptor, no blob and nothing asked for are told by leaving the field out. */
+/* A field without a descriptor, a blob or a value is left out. */
 static bool
 is_absent(const struct enc *c, const struct field *f, const void *at)
 {

@@ -202,7 +202,7 @@ enqueue(struct link *l, struct packet *p, struct err *e)
 	return 0;
 }
 
-/* A peer that went is told by on_gone as well; both see the same end. */
+/* on_gone reports a peer that went, too; both see the same end. */
 int
 link_send_packet(struct link *l, struct packet *p, struct err *e)
 {

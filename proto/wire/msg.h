@@ -207,7 +207,7 @@ struct msg {
 /*
  * One whole message from bytes[0..n), which must outlive the msg.  Takes the
  * descriptors in any case.  from: who is at the other end; what that peer may
- * not send is refused.  On failure msg->whole tells whether envelope, id and
+ * not send is refused.  On failure msg->whole says whether envelope, id and
  * conn could be read, so that a request can be refused by id; if not, nothing
  * behind this message can be trusted either.
  * msg_clear is due after success and after failure.

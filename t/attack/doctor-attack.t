@@ -44,7 +44,7 @@ is "$(perl -MJSON::PP -e 'local $/; my $j = decode_json(<STDIN>); my ($r) = grep
 # a suite that does not come to its end is no success
 fake 'inside\ta.one\tbad' -- 'printf "held\ta.one\tx\nend\t7\n"'
 is "$(said)" 1 "fewer rows than it tells: exit 1"
-like "$(cat "$D/out")" '^suite +open +box-attack ended with 0 and told of 1 attacks of 7' "and why"
+like "$(cat "$D/out")" '^suite +open +box-attack exited with 0 and reported 1 of 7' "and why"
 fake 'inside\ta.one\tbad' -- 'printf "held\ta.one\tx\n"; kill -9 $$'
 is "$(said)" 1 "a suite that is killed: exit 1"
 like "$(cat "$D/out")" '^suite +open ' "and a row for it"

@@ -44,7 +44,7 @@ like "$(rpc <"$D/large" | tail -n 1)" '^capacity: write f: the workspace is full
 is "$(boxctl exec s -- cat f)" old "the old one is there"
 is "$(boxctl exec s -c 'ls -A; [ "$(df --output=used . | tail -n 1)" -lt 64 ] && echo free' | tr '\n' ' ')" "f free " "and the space is free again"
 boxctl exec s -c 'i=0; while : >n$i; do i=$((i + 1)); done' 2>/dev/null
-like "$(call open '"path":"another","access":"write"')" '^capacity: .*no file is left of the [0-9]+' "so is running out of inodes"
+like "$(call open '"path":"another","access":"write"')" '^capacity: .*no inode is left of the [0-9]+' "so is running out of inodes"
 boxctl exec s -c 'rm n*'
 
 # it is no command, and does not keep a session alive

@@ -222,7 +222,7 @@ directories(void)
 	like(filebox_stat(&box, "x"), "not_found: x is not there", "with all that was in it");
 	is(filebox_remove(&box, "d", false), "", "an empty one goes as it is");
 	like(filebox_remove(&box, "d", true), "not_found: d is not there", "what is not there is told");
-	like(filebox_remove(&box, ".", true), "invalid: path: the workspace itself is not removed",
+	like(filebox_remove(&box, ".", true), "invalid: path: the workspace itself cannot be removed",
 	    "the workspace stays");
 	is(filebox_stat(&box, "."), "", "it can be looked at");
 	cmp_ok(((const struct msg_file_info *)box.work.reply.body)->kind, "==", FILE_KIND_DIR, "and is a directory");
@@ -241,7 +241,7 @@ no_symlink(void)
 	is(filebox_stat(&box, "link"), "", "and looked at");
 	const struct msg_file_info *info = box.work.reply.body;
 	ok(info->kind == FILE_KIND_LINK && strcmp(info->target, outside) == 0, "itself, and where it leads");
-	like(filebox_get(&box, "link/secret"), "invalid: link is a symlink, and none is followed",
+	like(filebox_get(&box, "link/secret"), "invalid: link is a symlink; symlinks are not followed",
 	    "nobody reads through it");
 	like(filebox_put(&box, "link/new", "x"), "invalid: link is a symlink", "nor writes");
 	like(make_dir("link/new", true), "invalid: link is a symlink", "nor makes a directory");
@@ -539,7 +539,7 @@ limits(void)
 	filebox_start(&box, ws, "7", with_small_files);
 	uint64_t h = open_handle("f", FILE_ACCESS_WRITE, 0644);
 	is(write_at(h, 0, chunk, LIM_FILE_CHUNK), "", "up to a resource limit");
-	like(write_at(h, LIM_FILE_CHUNK, chunk, 1), "capacity: write f: a file may not become as large", "and over it");
+	like(write_at(h, LIM_FILE_CHUNK, chunk, 1), "capacity: write f: the file would be too large", "and over it");
 	like(write_at(h, 0, "x", 1), "capacity: write f", "a file that lost bytes stays broken");
 	like(end_handle(h, true), "capacity: write f", "and is not committed");
 	is(filebox_get(&box, "f"), "second", "the old one is there");

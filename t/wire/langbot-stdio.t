@@ -104,7 +104,7 @@ bridge </dev/null 2>"$D/err"
 is "$?$(cat "$D/err")" "1boxctl: boxd refused: HTTP/1.1 401 Unauthorized: Unauthorized" "a refusal is told"
 peer lie
 bridge </dev/null 2>"$D/err"
-like "$?$(cat "$D/err")" '^1boxctl: what answers is not boxd' "a wrong handshake is none"
+like "$?$(cat "$D/err")" '^1boxctl: the server is not boxd' "a wrong handshake is none"
 for how in drop leave; do
 	peer $how
 	exec 8<>"$D/in"

@@ -89,7 +89,7 @@ open_place(
 	return fd == -1 ? copy_errno(e, errno, path, "") : fd;
 }
 
-/* A source that is missing is told with the first file that is not there, so after the manifest was read. */
+/* A missing source is reported with the first missing file, so after the manifest was read. */
 static int
 open_places(struct places *p, const struct msg_artifact_start *m, struct err *e)
 {
@@ -126,7 +126,7 @@ read_manifest(int fd, struct manifest *list, const char *digest, struct err *e)
 	return r;
 }
 
-/* It is told before it is copied how large it is, so that old copies can make room. */
+/* Report its size before it is copied, so that old copies can make room. */
 static int
 ask_for_room(const struct manifest *list, struct chan_in *in, struct err *e)
 {

@@ -41,7 +41,7 @@ int path_open_parent(int root, const char *clean, const char **last, struct err 
 /* errno, for a person and for the peer: "doing path: why".  fs: a descriptor there, or -1.  Always -1. */
 int fail_errno(struct err *, int fs, const char *doing, const char *path);
 
-/* Where a directory was wanted and dir/name is none: is it a symlink, or what?  Always -1. */
+/* dir/name was to be a directory and is not: say whether it is a symlink or something else.  Always -1. */
 int fail_not_dir(struct err *, int dir, const char *name, const char *path);
 
 /* A path from a client or the sandbox, fit for a text. */

@@ -16,7 +16,7 @@ fail_full(struct err *e, int fs, const char *doing, const char *path)
 	if (fs == -1 || fstatvfs(fs, &st) == -1)
 		return err_set(e, E_CAPACITY, "%s %s: no space is left", doing, path);
 	if (st.f_files > 0 && st.f_favail == 0)
-		return err_set(e, E_CAPACITY, "%s %s: no file is left of the %lu that the workspace may have", doing,
+		return err_set(e, E_CAPACITY, "%s %s: no inode is left of the %lu that the workspace may have", doing,
 		    path, (unsigned long)st.f_files);
 	return err_set(e, E_CAPACITY, "%s %s: the workspace is full: %lu KiB are left of %lu KiB", doing, path,
 	    (unsigned long)(st.f_bavail * (st.f_frsize / KIB)), (unsigned long)(st.f_blocks * (st.f_frsize / KIB)));
@@ -33,7 +33,7 @@ fail_errno(struct err *e, int fs, const char *doing, const char *asked)
 	case EDQUOT:
 		return err_set(e, E_CAPACITY, "%s %s: the quota of the workspace is used up", doing, path);
 	case EFBIG:
-		return err_set(e, E_CAPACITY, "%s %s: a file may not become as large as that", doing, path);
+		return err_set(e, E_CAPACITY, "%s %s: the file would be too large", doing, path);
 	case ENOENT:
 		return err_set(e, E_NOTFOUND, "%s is not there", path);
 	case EACCES:
@@ -66,6 +66,6 @@ fail_not_dir(struct err *e, int dir, const char *name, const char *asked)
 	struct stat st;
 
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode))
-		return err_set(e, E_INVALID, "%s is a symlink, and none is followed", path);
+		return err_set(e, E_INVALID, "%s is a symlink; symlinks are not followed", path);
 	return err_set(e, E_INVALID, "%s is not a directory", path);
 }

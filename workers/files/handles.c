@@ -114,7 +114,7 @@ refuse_kind(mode_t mode, const char *clean, struct err *e)
 	const char *path = log_escape(clean, strlen(clean));
 
 	if (S_ISLNK(mode))
-		return err_set(e, E_INVALID, "%s is a symlink, and none is followed", path);
+		return err_set(e, E_INVALID, "%s is a symlink; symlinks are not followed", path);
 	if (S_ISDIR(mode))
 		return err_set(e, E_INVALID, "%s is a directory", path);
 	return err_set(e, E_INVALID, "%s is a %s, not a file", path,

@@ -34,7 +34,7 @@ remove_path(const struct box *b, const struct msg_file_remove *m, struct err *e)
 	if (path_clean(b->path, m->path, clean, e) == -1)
 		return -1;
 	if (*clean == '\0')
-		return err_set(e, E_INVALID, "path: the workspace itself is not removed; what is in it can be");
+		return err_set(e, E_INVALID, "path: the workspace itself cannot be removed, only its contents");
 	AUTO_FD int dir = path_open_parent(b->root, clean, &last, e);
 	if (dir == -1)
 		return -1;

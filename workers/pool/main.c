@@ -21,7 +21,7 @@
 struct pool {
 	struct ev_loop *loop;
 	struct link    *link;              /* owned */
-	char            dir[LIM_PATH + 1]; /* "" until it is told */
+	char            dir[LIM_PATH + 1]; /* "" until POOL_START */
 };
 
 /* ---- trials that nobody ends ---- */
@@ -124,7 +124,7 @@ on_trial_end(struct pool *p, const struct msg *m, struct err *e)
 	return done(p, m, dir == -1 ? -1 : trial_end(dir, ((const struct msg_pool_trial_end *)m->body)->path, e), e);
 }
 
-/* ---- status: what is told must live until it is sent ---- */
+/* ---- status: what it points to must live until it is sent ---- */
 
 struct listing {
 	int                     dir;

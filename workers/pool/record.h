@@ -17,12 +17,12 @@ struct record {
 	bool     trial;
 };
 
-/* The pool directory, made if make; -1 and the reason; -1 with E_NOTFOUND when there is none. */
+/* The pool directory, made if make; -1 and the reason; -1 with E_NOTFOUND if it is missing. */
 int pool_dir_open(const char *path, bool make, struct err *);
 
 void record_name(struct record *, const char *path);
 
-/* Fill in what was written; 1 there is none of that path. */
+/* Fill in what was written; 1: no record of that path. */
 int record_read(int pool, struct record *, struct err *);
 
 /* On the disk when it returns. */

@@ -1,6 +1,6 @@
 /*
  * A volume comes into being in an order in which a crash at any point loses nothing:
- *	record      tells the next start that something was begun
+ *	record      shows the next start that something was begun
  *	image       gets its name when its file system is whole, files that were taken in included
  *	aside       a directory that had files is renamed, never emptied; a crash before that is made up for by the next one
  *	mount

@@ -6,7 +6,7 @@
 #include "record.h"
 #include "wire/msg.h"
 
-/* Make it, or find it as it is, and mount it; *r tells which. */
+/* Make it, or find it as it is, and mount it; *r says which. */
 int volume_create(const char *pool_path, const struct msg_pool_create *, struct record *r, struct err *);
 
 /* 0 mounted, now or before; -1 and why not. */
@@ -15,7 +15,7 @@ int volume_mount(int pool, const struct record *, struct err *);
 /* Unmount and remove.  Without force not when there are files in it. */
 int volume_remove(int pool, const char *path, bool force, struct err *);
 
-/* What is told of a volume borrows from this. */
+/* The description of a volume borrows from this. */
 struct volume_text {
 	struct record record;
 	char          image[LIM_PATH + 1];

@@ -228,7 +228,7 @@ put(int package, const char *path, const struct buf *bytes, struct err *e)
 	char  parent[LIM_PATH + 1];
 	char *slash;
 
-	/* a symlink at the end is replaced, never written through; but one that leaves is told as upstream does */
+	/* a symlink at the end is replaced, never written through; but one that leaves is reported as upstream does */
 	AUTO_FD int there = tree_open_name(package, path);
 	if (there == -1 && leaves(errno))
 		return outside(e);

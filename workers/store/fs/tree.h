@@ -21,7 +21,7 @@ int tree_open_dir(int root, const char *path);
 /* The same, and symlinks are followed while they stay beneath root; EXDEV: one does not. */
 int tree_open_dir_by_link(int root, const char *path);
 
-/* A regular file, to be read; symlinks that stay beneath root are followed.  -1 with errno, ENOENT for all that is none. */
+/* A regular file, to be read; symlinks that stay beneath root are followed.  -1 with errno, ENOENT for everything else. */
 int tree_open_file(int root, const char *path, struct stat *);
 
 /* What a name leads to, only to be looked at: symlinks as above. */

@@ -139,7 +139,8 @@ skill_load(struct skill *s, int root, const char *root_path, const struct found 
 	}
 	int r = 0;
 	if (strlen(s->package_root) > LIM_PATH || !text_is_valid(span_of(s->package_root)))
-		r = err_set(e, E_INVALID, "%s cannot be told to a client", log_escape(f->path, strlen(f->path)));
+		r = err_set(
+		    e, E_INVALID, "%s: the path is too long or not valid UTF-8", log_escape(f->path, strlen(f->path)));
 	if (r == 0)
 		r = load(s, root, root_path, e);
 	if (r == -1)

@@ -1,4 +1,4 @@
-/* A package read: what a client is told of it. */
+/* A package read: what a client gets to know of it. */
 #ifndef STORE_SKILL_H
 #define STORE_SKILL_H
 
@@ -25,7 +25,7 @@ struct skills {
 	size_t        n;
 };
 
-/* Stripped, and a valid name; a copy that the caller frees.  NULL and why it is none. */
+/* Stripped, and a valid name; a copy that the caller frees.  NULL and why it is not valid. */
 char *skill_name(struct span, struct err *);
 
 /* root_path: of root, from "/" on. */

@@ -158,7 +158,7 @@ take_blob(const struct blob *b, struct buf *out, struct span *text, struct err *
 
 /* ---- create ------------------------------------------------------------------------------ */
 
-/* An existing package of the workspace, which gets a new entry file; -1 and why it is none. */
+/* An existing package of the workspace, which gets a new entry file; -1 and why it is not. */
 static int
 adopt(const struct scope *s, const char *path, struct skill *imported, struct err *e)
 {

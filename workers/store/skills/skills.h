@@ -8,7 +8,7 @@
 /* All of them that can be read, newest first. */
 int skills_list(const struct scope *, struct skills *, struct err *);
 
-/* The newest of that name: 0; 1: there is none; -1 and why. */
+/* The newest of that name: 0; 1: no such skill; -1 and why. */
 int skills_find(const struct scope *, const char *name, struct skill *, struct err *);
 
 /* The same, and none is an error. */

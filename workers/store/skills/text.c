@@ -79,7 +79,7 @@ text_line(struct span s)
 	return s.n;
 }
 
-/* Drop the last part of what is written so far; false: there is none that ".." can take back. */
+/* Drop the last part of what is written so far; false: no part is left that ".." can take back. */
 static bool
 take_back(const char *out, size_t *at, size_t root)
 {

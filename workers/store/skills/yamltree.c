@@ -296,7 +296,7 @@ yaml_get(const struct node *map, const char *key)
 
 /* ---- printing ------------------------------------------------------------------------------ */
 
-/* repr() of a string; what is not seen when printed is told by its number. */
+/* repr() of a string; unprintable characters become their numbers. */
 static void
 print_quoted(struct span s, struct buf *out)
 {

@@ -1,5 +1,5 @@
 /*
- * Everything that the central directory tells is judged before the first byte is written.  Then libarchive
+ * Everything in the central directory is checked before the first byte is written.  Then libarchive
  * unpacks; it goes through the entries in the order in which they lie in the archive, and so do we.  It is
  * believed nothing but bytes: names, modes and sizes are the directory's, and every byte is counted.
  */

@@ -24,7 +24,7 @@ enum {
 
 struct zip {
 	struct span     bytes;
-	uint64_t        entries; /* as the end tells */
+	uint64_t        entries; /* as the end record says */
 	uint64_t        at, end; /* of the central directory */
 	struct zip_dir *dir;
 };
