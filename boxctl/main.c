@@ -148,7 +148,7 @@ run_command(const struct cmd *c, struct args *a, int argc, char **argv)
 }
 
 static int
-run(struct args *a, int argc, char **argv)
+command_run(struct args *a, int argc, char **argv)
 {
 	static const struct opt *const before[OPT_GROUPS] = { global_options, common_options };
 	struct err                     e;
@@ -196,7 +196,7 @@ main(int argc, char **argv)
 	stdfds_keep_from_children(); /* not closed: the caller may name one by /dev/fd/N */
 	setlocale(LC_CTYPE, "");     /* which characters the terminal can show */
 	args_init(&a);
-	int code = run(&a, argc - 1, argv + 1);
+	int code = command_run(&a, argc - 1, argv + 1);
 	args_clear(&a);
 	return flushed(code);
 }

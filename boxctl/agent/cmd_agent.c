@@ -35,7 +35,7 @@ exit_code(const struct msg_agent_result *r)
 }
 
 static int
-run(const struct args *a, const struct msg_agent_exec *ask)
+agent_run(const struct args *a, const struct msg_agent_exec *ask)
 {
 	struct client c;
 	struct msg    reply;
@@ -76,7 +76,7 @@ on_exec(const struct args *a)
 	if (a->n > 1)
 		ask.command = line.data;
 	ask.env = a->exec.env;
-	int code = run(a, &ask);
+	int code = agent_run(a, &ask);
 	buf_clear(&line);
 	return code;
 }

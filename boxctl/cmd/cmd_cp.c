@@ -177,7 +177,7 @@ say(const struct args *a, const struct copy *c)
 }
 
 static int
-run(const struct args *a, struct client *client, struct err *e)
+copy_run(const struct args *a, struct client *client, struct err *e)
 {
 	struct copy  c = { .client = client };
 	struct place from, to;
@@ -216,7 +216,7 @@ cmd_cp(const struct args *a)
 	else {
 		c.interrupt = &in;
 		c.patience = 1;
-		code = run(a, &c, &e);
+		code = copy_run(a, &c, &e);
 	}
 	interrupt_close(&in);
 	client_close(&c);

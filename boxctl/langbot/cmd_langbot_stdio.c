@@ -231,7 +231,7 @@ verdict(struct bridge *b)
 }
 
 static int
-run(struct bridge *b)
+bridge_run(struct bridge *b)
 {
 	sink_init(&b->out, STDOUT_FILENO, STREAM_STDOUT, "stdout");
 	b->ws.on_text = on_text;
@@ -263,7 +263,7 @@ cmd_langbot_stdio(const struct args *a)
 	explicit_bzero(headers.data, headers.len); /* it has the token */
 	buf_clear(&headers);
 	if (ready == 0)
-		code = run(&b);
+		code = bridge_run(&b);
 	else
 		complain("%s", e.text);
 	ws_client_close(&b.ws);

@@ -43,7 +43,7 @@ changed(struct err *e, const struct manifest_file *f)
 /* ---- the source ------------------------------------------------------------------------------ */
 
 static int
-find(int source, const char *path)
+source_open(int source, const char *path)
 {
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = resolve };
 	int             fd = -1;
@@ -58,7 +58,7 @@ find(int source, const char *path)
 static int
 open_source(int source, const char *name, const struct manifest_file *f, struct err *e)
 {
-	AUTO_FD int found = find(source, f->path);
+	AUTO_FD int found = source_open(source, f->path);
 	struct stat st;
 	char        link[64];
 

@@ -216,7 +216,7 @@ sweep(const struct msg_artifact_sweep *m, struct err *e)
 }
 
 static int
-run(struct err *e)
+artifact_run(struct err *e)
 {
 	struct chan_in in = { 0 };
 	struct msg     m;
@@ -244,7 +244,7 @@ main(int argc, char **argv)
 	jsontext_prepare();
 	if (sodium_init() == -1)
 		err_set(&e, E_SYS, "no random numbers");
-	else if (run(&e) == 0)
+	else if (artifact_run(&e) == 0)
 		return 0;
 	struct msg_artifact_failed failed = { .code = err_wire_name(e.code), .reason = e.text };
 	if (tell(MSG_ARTIFACT_FAILED, &failed, &lost) == -1)

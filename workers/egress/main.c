@@ -73,7 +73,7 @@ prepare(struct egress *g, const struct msg_egress_start *s, struct err *e)
 }
 
 static int
-start(struct boxd *h, const struct msg_egress_start *s, struct err *e)
+egress_begin(struct boxd *h, const struct msg_egress_start *s, struct err *e)
 {
 	struct confinement      walls = { .root = s->chroot, .uid = s->uid };
 	struct msg_egress_ready ready;
@@ -173,7 +173,7 @@ on_msg(void *arg, struct msg *m)
 	}
 	if (m->type != MSG_EGRESS_START)
 		err_set(&e, E_PROTO, "expected egress_start, got %s", msg_name(m->type));
-	else if (start(h, m->body, &e) == 0) {
+	else if (egress_begin(h, m->body, &e) == 0) {
 		log_debug("ready pid=%d", getpid());
 		return;
 	}
@@ -196,7 +196,7 @@ static const struct link_ops link_ops = { .on_msg = on_msg, .on_gone = on_gone }
 /* ---- the house ------------------------------------------------------------------------- */
 
 static int
-run(struct boxd *h, struct err *e)
+egress_run(struct boxd *h, struct err *e)
 {
 	struct egress *g = &h->egress;
 
@@ -237,7 +237,7 @@ main(int argc, char **argv)
 	struct err  e;
 
 	startup("box-egress", argc, argv);
-	if (run(&h, &e) == -1) {
+	if (egress_run(&h, &e) == -1) {
 		log_error("cannot start: %s", e.text);
 		h.status = 1;
 	}

@@ -27,7 +27,7 @@ net_sessions_open(struct err *e)
 }
 
 static struct entry *
-find(struct net_sessions *t, uint64_t id)
+entry_find(struct net_sessions *t, uint64_t id)
 {
 	struct entry *one;
 
@@ -40,7 +40,7 @@ find(struct net_sessions *t, uint64_t id)
 struct net_session *
 net_sessions_find(struct net_sessions *t, uint64_t id)
 {
-	struct entry *one = find(t, id);
+	struct entry *one = entry_find(t, id);
 
 	return one != NULL ? one->tenant : NULL;
 }
@@ -70,7 +70,7 @@ drop(struct entry *one)
 void
 net_sessions_drop(struct net_sessions *t, uint64_t id)
 {
-	struct entry *one = find(t, id);
+	struct entry *one = entry_find(t, id);
 
 	if (one != NULL)
 		drop(one);

@@ -84,7 +84,7 @@ handles_close(struct handles **hp)
 }
 
 static struct handle *
-find(struct handles *h, uint64_t id, struct err *e)
+handle_find(struct handles *h, uint64_t id, struct err *e)
 {
 	for (size_t i = 0; i < LIM_FILE_HANDLES; i++)
 		if (id != 0 && h->v[i].id == id) {
@@ -98,7 +98,7 @@ find(struct handles *h, uint64_t id, struct err *e)
 static struct handle *
 find_for(struct handles *h, uint64_t id, enum file_access access, struct err *e)
 {
-	struct handle *x = find(h, id, e);
+	struct handle *x = handle_find(h, id, e);
 
 	if (x == NULL || x->access == access)
 		return x;
@@ -331,7 +331,7 @@ rest(struct handles *h)
 int
 handles_end(struct handles *h, const struct msg_file_close *m, struct err *e)
 {
-	struct handle *x = m->commit ? find_for(h, m->handle, FILE_ACCESS_WRITE, e) : find(h, m->handle, e);
+	struct handle *x = m->commit ? find_for(h, m->handle, FILE_ACCESS_WRITE, e) : handle_find(h, m->handle, e);
 
 	if (x == NULL)
 		return -1;

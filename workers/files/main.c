@@ -60,7 +60,7 @@ push(struct packet *p, struct err *e)
 }
 
 static int
-answer(enum msg_type t, uint64_t id, const void *body, struct err *e)
+reply_send(enum msg_type t, uint64_t id, const void *body, struct err *e)
 {
 	struct packet p = { 0 };
 	int           r = msg_encode_reply(&p, t, id, 0, body, e);
@@ -72,7 +72,7 @@ answer(enum msg_type t, uint64_t id, const void *body, struct err *e)
 }
 
 static void
-refuse(uint64_t id, const struct err *why)
+request_refuse(uint64_t id, const struct err *why)
 {
 	struct packet p = { 0 };
 	struct err    e;
@@ -87,7 +87,7 @@ refuse(uint64_t id, const struct err *why)
 static int
 done(const struct msg *m, int r, struct err *e)
 {
-	return r == 0 ? answer(MSG_DONE, m->id, &(struct msg_done){}, e) : -1;
+	return r == 0 ? reply_send(MSG_DONE, m->id, &(struct msg_done){}, e) : -1;
 }
 
 static int
@@ -97,7 +97,7 @@ on_stat(struct boxd *h, const struct msg *m, struct err *e)
 	int          r = entry_stat(&h->box, ((const struct msg_file_stat *)m->body)->path, &en, e);
 
 	if (r == 0)
-		r = answer(MSG_FILE_INFO, m->id, &en.info, e);
+		r = reply_send(MSG_FILE_INFO, m->id, &en.info, e);
 	entry_clear(&en);
 	return r;
 }
@@ -115,7 +115,7 @@ on_list(struct boxd *h, const struct msg *m, struct err *e)
 	if (p.next != NULL)
 		files.next = blob_of(p.next, strlen(p.next));
 	if (r == 0)
-		r = answer(MSG_FILES, m->id, &files, e);
+		r = reply_send(MSG_FILES, m->id, &files, e);
 	page_clear(&p);
 	return r;
 }
@@ -148,7 +148,7 @@ on_open(struct boxd *h, const struct msg *m, struct err *e)
 	int r = handles_begin(h->handles, m->body, &made.handle, &en, e);
 	made.file = en.info;
 	if (r == 0)
-		r = answer(MSG_FILE_HANDLE, m->id, &made, e);
+		r = reply_send(MSG_FILE_HANDLE, m->id, &made, e);
 	entry_clear(&en);
 	return r;
 }
@@ -161,7 +161,7 @@ on_read(struct boxd *h, const struct msg *m, struct err *e)
 	msg_defaults(MSG_FILE_DATA, &data);
 	if (handles_read(h->handles, m->body, &data, e) == -1)
 		return -1;
-	return answer(MSG_FILE_DATA, m->id, &data, e);
+	return reply_send(MSG_FILE_DATA, m->id, &data, e);
 }
 
 static int
@@ -188,7 +188,7 @@ on_usage(struct boxd *h, const struct msg *m, struct err *e)
 		return -1;
 	all.amounts.n = MEASURED;
 	all.amounts.v = v;
-	return answer(MSG_AMOUNTS, m->id, &all, e);
+	return reply_send(MSG_AMOUNTS, m->id, &all, e);
 }
 
 static int (*const on[MSG__COUNT])(struct boxd *, const struct msg *, struct err *) = {
@@ -217,11 +217,11 @@ dispatch(struct boxd *h, const struct msg *m)
 	else
 		r = on[m->type](h, m, &e);
 	if (r == -1)
-		refuse(m->id, &e);
+		request_refuse(m->id, &e);
 }
 
 static void
-run(struct boxd *h)
+files_run(struct boxd *h)
 {
 	struct msg m;
 	struct err e = { 0 };
@@ -232,7 +232,7 @@ run(struct boxd *h)
 		if (r == 0)
 			dispatch(h, &m);
 		else if (r == -1 && m.whole && m.envelope == ENV_REQUEST)
-			refuse(m.id, &e);
+			request_refuse(m.id, &e);
 		else if (r != 1 && !m.whole)
 			return;
 		msg_clear(&m);
@@ -319,7 +319,7 @@ main(int argc, char **argv)
 		fprintf(stderr, "%s\n", e.text);
 		return 1;
 	}
-	run(&h);
+	files_run(&h);
 	handles_close(&h.handles);
 	chan_in_clear(&h.in);
 	return 0;

@@ -206,7 +206,7 @@ open_doors(struct gateway *g, struct msg *m, struct err *e)
 }
 
 static int
-start(struct gateway *g, struct msg *m, struct err *e)
+gateway_begin(struct gateway *g, struct msg *m, struct err *e)
 {
 	const struct msg_gateway_start *s = m->body;
 	struct confinement              walls = { .root = s->chroot, .uid = s->uid };
@@ -249,7 +249,7 @@ on_msg(void *arg, struct msg *m)
 	}
 	if (m->type != MSG_GATEWAY_START)
 		err_set(&e, E_PROTO, "expected gateway_start, got %s", msg_name(m->type));
-	else if (start(g, m, &e) == 0) {
+	else if (gateway_begin(g, m, &e) == 0) {
 		log_debug("ready pid=%d", getpid());
 		return;
 	}
@@ -270,7 +270,7 @@ on_gone(void *arg, const struct err *why)
 static const struct link_ops link_ops = { .on_msg = on_msg, .on_gone = on_gone };
 
 static int
-run(struct gateway *g, struct err *e)
+gateway_run(struct gateway *g, struct err *e)
 {
 	g->loop = ev_loop_new(EVBACKEND_EPOLL | EVFLAG_NOENV | EVFLAG_NOTIMERFD);
 	if (g->loop == NULL)
@@ -306,7 +306,7 @@ main(int argc, char **argv)
 	/* a large message's memory goes back when it is done with; left alone, malloc would raise this and keep it */
 	mallopt(M_MMAP_THRESHOLD, 512 * 1024);
 	jsontext_prepare();
-	if (run(&g, &e) == -1) {
+	if (gateway_run(&g, &e) == -1) {
 		log_error("cannot start: %s", e.text);
 		g.status = 1;
 	}

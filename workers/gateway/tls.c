@@ -22,7 +22,7 @@ struct tls {
 
 /* The first thing OpenSSL complains about, and no other is left behind. */
 static int
-fail(struct err *e, const char *what)
+tls_fail(struct err *e, const char *what)
 {
 	const char *reason = ERR_reason_error_string(ERR_peek_error());
 
@@ -38,10 +38,10 @@ tls_init(struct err *e)
 
 	/* no openssl.cnf: what this door speaks is decided here alone */
 	if (OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_LOAD_SSL_STRINGS, NULL) != 1)
-		return fail(e, "OpenSSL does not start");
+		return tls_fail(e, "OpenSSL does not start");
 	/* seeds the generators of this thread, from the kernel */
 	if (RAND_bytes(some, sizeof(some)) != 1 || RAND_priv_bytes(some, sizeof(some)) != 1)
-		return fail(e, "OpenSSL has no randomness");
+		return tls_fail(e, "OpenSSL has no randomness");
 	return 0;
 }
 
@@ -70,11 +70,11 @@ use_chain(SSL_CTX *ctx, BIO *bio, struct err *e)
 	while ((link = PEM_read_bio_X509(bio, NULL, no_passphrase, NULL)) != NULL) {
 		if (SSL_CTX_add0_chain_cert(ctx, link) != 1) {
 			X509_free(link);
-			return fail(e, "the certificate's chain");
+			return tls_fail(e, "the certificate's chain");
 		}
 	}
 	if (ERR_GET_REASON(ERR_peek_last_error()) != PEM_R_NO_START_LINE)
-		return fail(e, "the certificate's chain");
+		return tls_fail(e, "the certificate's chain");
 	ERR_clear_error();
 	return 0;
 }
@@ -87,7 +87,7 @@ use_certificate(SSL_CTX *ctx, const struct buf *pem, struct err *e)
 	int   r = -1;
 
 	if (own == NULL || SSL_CTX_use_certificate(ctx, own) != 1)
-		fail(e, "the certificate");
+		tls_fail(e, "the certificate");
 	else
 		r = use_chain(ctx, bio, e);
 	X509_free(own);
@@ -103,7 +103,7 @@ use_key(SSL_CTX *ctx, const struct buf *pem, struct err *e)
 	int       r = 0;
 
 	if (key == NULL || SSL_CTX_use_PrivateKey(ctx, key) != 1 || SSL_CTX_check_private_key(ctx) != 1)
-		r = fail(e, "the certificate's key");
+		r = tls_fail(e, "the certificate's key");
 	EVP_PKEY_free(key);
 	BIO_free(bio);
 	return r;
@@ -216,7 +216,7 @@ stopped(struct tls *t, int r, struct err *e)
 	case SSL_ERROR_ZERO_RETURN:
 		return err_set(e, E_NONE, "client left");
 	default:
-		return fail(e, "TLS");
+		return tls_fail(e, "TLS");
 	}
 }
 
@@ -253,7 +253,7 @@ tls_say(struct tls *t, const void *bytes, size_t n, struct buf *sealed, struct e
 {
 	ERR_clear_error();
 	if (SSL_write(t->ssl, bytes, (int)n) != (int)n)
-		return fail(e, "TLS");
+		return tls_fail(e, "TLS");
 	return collect(t, sealed, e);
 }
 

@@ -49,7 +49,7 @@ bucket(struct uplink *u, uint64_t id)
 }
 
 static struct caller *
-find(struct uplink *u, uint64_t id)
+caller_find(struct uplink *u, uint64_t id)
 {
 	struct caller *c;
 
@@ -181,7 +181,7 @@ caller_close(struct caller **cp)
 void
 uplink_deliver(struct uplink *u, struct msg *m)
 {
-	struct caller *c = find(u, m->conn);
+	struct caller *c = caller_find(u, m->conn);
 
 	if (c == NULL)
 		log_debug(

@@ -242,7 +242,7 @@ next_wake(const struct boxd *h)
 }
 
 static void
-run(struct boxd *h)
+init_run(struct boxd *h)
 {
 	while (!master_is_missing(h->master)) {
 		loop_turn(&h->loop, next_wake(h));
@@ -254,7 +254,7 @@ run(struct boxd *h)
 }
 
 static int
-fail(const struct err *why)
+init_fail(const struct err *why)
 {
 	struct msg_init_failed body = { .reason = why->text, .code = "" };
 	struct packet          p = { 0 };
@@ -275,10 +275,10 @@ main(int argc, char **argv)
 
 	stdfds_open();
 	if (parse(argc, argv, &o, &e) == -1)
-		return fail(&e);
+		return init_fail(&e);
 	close_others(&o);
 	if (build(&h, &o, &e) == -1)
-		return fail(&e);
-	run(&h);
+		return init_fail(&e);
+	init_run(&h);
 	return 0;
 }

@@ -90,7 +90,7 @@ count(int protocols)
 }
 
 static void
-answer(const struct netlinks *s, uint64_t id)
+netlinks_answer(const struct netlinks *s, uint64_t id)
 {
 	struct seccomp_notif_resp yes = { .id = id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
 	struct seccomp_notif_resp no = { .id = id, .error = -ENOBUFS };
@@ -108,7 +108,7 @@ on_request(struct source *source, uint32_t events)
 	struct seccomp_notif ask = { 0 };
 
 	if ((events & EPOLLIN) != 0 && ioctl(source->fd, SECCOMP_IOCTL_NOTIF_RECV, &ask) == 0)
-		answer(s, ask.id);
+		netlinks_answer(s, ask.id);
 }
 
 void

@@ -412,7 +412,7 @@ path_of(const char *const *env)
 }
 
 static pid_t
-start(struct plan *p, struct spawn_failure *f)
+child_start(struct plan *p, struct spawn_failure *f)
 {
 	int               cgroup = p->what->cgroup;
 	struct clone_args a = {
@@ -447,7 +447,7 @@ spawn(const struct spawner *by, const struct spawn *s, struct spawn_failure *f)
 		return failed(f, CAUSE_SPAWN, CANNOT_RUN);
 	}
 	stand_before_oom(by, true);
-	pid_t pid = start(&p, f);
+	pid_t pid = child_start(&p, f);
 	if (pid == -1)
 		stand_before_oom(by, false); /* there may have been no newborn */
 	report_close(p.report);

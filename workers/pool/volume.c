@@ -223,7 +223,7 @@ volume_exists(int pool, const struct record *r)
 
 /* Also what an earlier box-pool did not come to the end of. */
 static int
-finish(int pool, struct place *p, const struct msg_pool_create *ask, const struct record *r, struct err *e)
+volume_finish(int pool, struct place *p, const struct msg_pool_create *ask, const struct record *r, struct err *e)
 {
 	AUTO_FD int image = image_open(pool, r, e);
 
@@ -253,7 +253,7 @@ volume_create(const char *pool_path, const struct msg_pool_create *ask, struct r
 			record_remove(pool, r, &ignored);
 	}
 	if (result == 0)
-		result = finish(pool, &p, ask, r, e);
+		result = volume_finish(pool, &p, ask, r, e);
 	place_close(&p);
 	return result;
 }

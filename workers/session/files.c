@@ -197,7 +197,7 @@ spawn_send(struct worker *w, int channel, struct err *e)
 
 /* What it is asked can be sent before it runs: the channel is there. */
 static int
-start(struct worker *w, struct err *e)
+files_start(struct worker *w, struct err *e)
 {
 	struct files   *f = files_of(w);
 	int             ends[2];
@@ -251,7 +251,7 @@ ensure(struct worker *w, struct err *e)
 {
 	struct files *f = files_of(w);
 
-	if (f->state == FILES_NONE && start(w, e) == -1)
+	if (f->state == FILES_NONE && files_start(w, e) == -1)
 		return -1;
 	if (f->state == FILES_UP)
 		push(w);

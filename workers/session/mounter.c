@@ -270,7 +270,7 @@ make(struct worker *w, const struct msg_worker_start *asked, struct msg_mounts_m
 }
 
 static int
-answer(int channel, const struct msg_mounts_made *made, struct err *e)
+mounts_send(int channel, const struct msg_mounts_made *made, struct err *e)
 {
 	struct packet p = { 0 };
 	struct pollfd room = { .fd = channel, .events = POLLOUT };
@@ -304,7 +304,7 @@ job_do(struct worker *w, int channel, struct msg *m)
 	made.map = w->mounts.map != s->map ? w->mounts.map : -1;
 	made.map_uid = w->mounts.map_uid;
 	made.map_gid = w->mounts.map_gid;
-	int r = answer(channel, &made, &e);
+	int r = mounts_send(channel, &made, &e);
 	if (r == -1 || !made.same || made.scanner != -1)
 		_exit(r == 0 ? 0 : 1);
 	if (w->mounts.map == s->map)
@@ -410,7 +410,7 @@ on_gone(struct ev_loop *loop, ev_io *io, int revents)
 	made.call = j->call;
 	made.code = err_wire_name(E_UNSTARTED);
 	made.reason = "the process that mounts for the command died; the command was not started";
-	if (status != 0 && made.call != 0 && answer(all.channel, &made, &e) == -1)
+	if (status != 0 && made.call != 0 && mounts_send(all.channel, &made, &e) == -1)
 		log_error("%s", e.text);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == BOXD_GONE)
 		ev_break(loop, EVBREAK_ALL);

@@ -19,7 +19,7 @@
 static const double LOOK_SEC = 0.002; /* most stop within a tenth of that */
 
 static void
-finish(struct worker *w, enum pause_state to, const struct err *why)
+pause_finish(struct worker *w, enum pause_state to, const struct err *why)
 {
 	struct msg_done done;
 	struct err      ignored;
@@ -36,7 +36,7 @@ static void
 give_up(struct worker *w, const struct err *why)
 {
 	cgroup_thaw(&w->cgroup);
-	finish(w, RUNNING, why);
+	pause_finish(w, RUNNING, why);
 }
 
 static void
@@ -47,7 +47,7 @@ on_look(struct ev_loop *loop, ev_timer *t, int revents)
 
 	(void)revents;
 	if (w->pause == FREEZING && cgroup_is_frozen(&w->cgroup)) {
-		finish(w, PAUSED, NULL);
+		pause_finish(w, PAUSED, NULL);
 	} else if (ev_now(loop) >= w->pause_until) {
 		err_session(&e, E_BUSY, "not every process of session %s stopped within %.0f s; the session continues",
 		    w->name, LIM_PAUSE_SEC);
@@ -88,7 +88,7 @@ pause_init_answered(struct worker *w)
 	if (cgroup_freeze(&w->cgroup, &e) == -1)
 		give_up(w, &e);
 	else if (cgroup_is_frozen(&w->cgroup))
-		finish(w, PAUSED, NULL);
+		pause_finish(w, PAUSED, NULL);
 }
 
 int

@@ -37,7 +37,7 @@ remove_files(struct err *e)
 }
 
 static void
-answer(struct worker *w)
+close_reply(struct worker *w)
 {
 	struct msg_closed closed = { .killed = w->killed };
 	struct err        e = { 0 };
@@ -59,7 +59,7 @@ remove_all(struct worker *w)
 	int        r = cgroup_remove(&w->cgroup, !w->confined, &e);
 
 	if (r == 0) {
-		answer(w);
+		close_reply(w);
 	} else if (r == -1) {
 		give_up(w, &e);
 	} else if (ev_now(w->loop) > w->close_until) {

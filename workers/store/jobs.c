@@ -196,7 +196,7 @@ jobs_sweep(struct jobs *js)
 /* ---- its answer -------------------------------------------------------------------------- */
 
 static void
-fail(struct jobs *js, uint64_t id, const struct err *why)
+job_fail(struct jobs *js, uint64_t id, const struct err *why)
 {
 	struct err e = { 0 };
 
@@ -255,7 +255,7 @@ pass_on(struct job *j, struct msg *m)
 		if (link_reply(js->link, msg_def(j->type)->result, j->id, 0, m->body, &e) == 0)
 			return;
 	}
-	fail(js, j->id, &e);
+	job_fail(js, j->id, &e);
 }
 
 static void
@@ -274,7 +274,7 @@ on_readable(struct ev_loop *loop, ev_io *w, int revents)
 	if (r == 0)
 		pass_on(j, &m);
 	else
-		fail(js, j->id,
+		job_fail(js, j->id,
 		    &(struct err){ .code = E_CRASH, .text = "box-store: the process that worked on it died" });
 	msg_clear(&m);
 	if (r != 0)
@@ -298,7 +298,7 @@ on_late(struct ev_loop *loop, ev_timer *t, int revents)
 	(void)revents;
 	log_error("job=%d %s takes longer than %.0f s", j->pid, msg_name(j->type), LIM_STORE_JOB_SEC);
 	err_set(&why, E_BUSY, "box-store: it took longer than %.0f seconds", LIM_STORE_JOB_SEC);
-	fail(js, j->id, &why);
+	job_fail(js, j->id, &why);
 	end(j);
 	jobs_sweep(js);
 	start_more(js);
@@ -307,7 +307,7 @@ on_late(struct ev_loop *loop, ev_timer *t, int revents)
 /* ---- starting ---------------------------------------------------------------------------- */
 
 static int
-start(struct jobs *js, struct job *j, struct err *e)
+job_start(struct jobs *js, struct job *j, struct err *e)
 {
 	int ends[2];
 
@@ -369,9 +369,9 @@ start_more(struct jobs *js)
 		js->n_waiting--;
 		TAILQ_INSERT_TAIL(&js->running, j, next);
 		js->n_running++;
-		if (start(js, j, &e) == 0)
+		if (job_start(js, j, &e) == 0)
 			continue;
-		fail(js, j->id, &e);
+		job_fail(js, j->id, &e);
 		TAILQ_REMOVE(&js->running, j, next);
 		js->n_running--;
 		free_job(j);

@@ -38,7 +38,7 @@ stop(struct boxd *h, int status)
 }
 
 static int
-start(struct boxd *h, const struct msg_store_start *m, struct err *e)
+store_begin(struct boxd *h, const struct msg_store_start *m, struct err *e)
 {
 	if (places_open(&h->places, &h->store, m, e) == -1 || confine(&h->store, e) == -1)
 		return -1;
@@ -70,7 +70,7 @@ on_msg(void *arg, struct msg *m)
 	if (h->jobs == NULL) {
 		if (m->type != MSG_STORE_START)
 			err_set(&e, E_PROTO, "expected store_start, got %s", msg_name(m->type));
-		else if (start(h, m->body, &e) == 0)
+		else if (store_begin(h, m->body, &e) == 0)
 			return;
 		give_up(h, &e);
 		return;
@@ -94,7 +94,7 @@ on_gone(void *arg, const struct err *why)
 static const struct link_ops link_ops = { .on_msg = on_msg, .on_gone = on_gone };
 
 static int
-run(struct boxd *h, struct err *e)
+store_run(struct boxd *h, struct err *e)
 {
 	if (sodium_init() == -1)
 		return err_set(e, E_SYS, "no random numbers");
@@ -117,7 +117,7 @@ main(int argc, char **argv)
 	startup("box-store", argc, argv);
 	umask(022);
 	signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error, not an end */
-	if (run(&h, &e) == -1) {
+	if (store_run(&h, &e) == -1) {
 		log_error("cannot start: %s", e.text);
 		h.status = 1;
 	}

@@ -135,7 +135,7 @@ send_reply(struct dns *d, const struct origin *o, struct reply *r)
 
 /* false: there was no memory for it. */
 static bool
-answer(struct dns *d, const struct origin *o, struct reply *r, bool made)
+reply_pass(struct dns *d, const struct origin *o, struct reply *r, bool made)
 {
 	if (!made)
 		return false;
@@ -149,12 +149,12 @@ answer_rcode(struct dns *d, const struct origin *o, const struct question *q, in
 {
 	struct reply r = { 0 };
 
-	return answer(d, o, &r, reply_rcode(&r, q, rcode));
+	return reply_pass(d, o, &r, reply_rcode(&r, q, rcode));
 }
 
 /* Not charged: it is the purse that is empty. */
 static bool
-refuse(struct dns *d, const struct origin *o, const struct question *q)
+question_refuse(struct dns *d, const struct origin *o, const struct question *q)
 {
 	struct reply r = { 0 };
 	bool         made = reply_rcode(&r, q, LDNS_RCODE_REFUSED);
@@ -200,7 +200,7 @@ on_answer(void *arg, const uint8_t *bytes, size_t n)
 		made = reply_answer(&r, &w->q, most, bytes, n, on_address, w);
 	if (n > r.n)
 		w->dns->purse -= (double)(n - r.n); /* what came was read, also if little of it is passed on */
-	if (!answer(w->dns, &w->origin, &r, made) && w->origin.stream != NULL)
+	if (!reply_pass(w->dns, &w->origin, &r, made) && w->origin.stream != NULL)
 		dns_stream_fail(w->origin.stream);
 	waiting_drop(w);
 }
@@ -211,7 +211,7 @@ ask(struct dns *d, const struct origin *o, const struct question *q)
 	struct waiting *w = d->n_waiting < WAITING_MOST ? calloc(1, sizeof(*w)) : NULL;
 
 	if (w == NULL)
-		return refuse(d, o, q);
+		return question_refuse(d, o, q);
 	w->dns = d;
 	w->origin = *o;
 	w->q = *q;
@@ -241,7 +241,7 @@ answer_question(struct dns *d, const struct origin *o, const struct question *q)
 	struct verdict v;
 
 	if (local == LOCAL_LOOPBACK)
-		return answer(d, o, &r, reply_loopback(&r, q));
+		return reply_pass(d, o, &r, reply_loopback(&r, q));
 	if (local == LOCAL_NXDOMAIN)
 		return answer_rcode(d, o, q, LDNS_RCODE_NXDOMAIN);
 	d->ops->judge(d->arg, q->name, &v);
@@ -261,7 +261,7 @@ take_question(struct dns *d, const struct origin *o, const uint8_t *bytes, size_
 
 	if (!pay(d, n)) {
 		rest(d);
-		return rcode != QUESTION_SILENCE && refuse(d, o, &q);
+		return rcode != QUESTION_SILENCE && question_refuse(d, o, &q);
 	}
 	if (rcode == QUESTION_SILENCE)
 		return false;

@@ -115,7 +115,7 @@ drop_ended(struct pins *p, double now)
 }
 
 static struct pin *
-find(struct pins *p, const struct netaddr *a, const char *name)
+pin_find(struct pins *p, const struct netaddr *a, const char *name)
 {
 	struct pin *pin;
 
@@ -168,7 +168,7 @@ pins_add(struct pins *p, const struct netaddr *a, const char *name, uint32_t ttl
 	struct pin *pin;
 
 	drop_ended(p, now);
-	if ((pin = find(p, a, name)) == NULL) {
+	if ((pin = pin_find(p, a, name)) == NULL) {
 		add(p, a, name, now + sec);
 		return;
 	}

@@ -98,7 +98,7 @@ read_events(struct fairq *t)
  * than one turn's work waiting would be passed by those that always have.
  */
 static void
-run(struct fairq *t)
+fairq_run(struct fairq *t)
 {
 	for (int i = 0, heavy = 0; i < BURST && heavy < HEAVY && !TAILQ_EMPTY(&t->parties); i++) {
 		struct turn *one = next_turn(t);
@@ -118,7 +118,7 @@ on_more(struct ev_loop *loop, ev_idle *w, int revents)
 {
 	(void)loop;
 	(void)revents;
-	run(w->data);
+	fairq_run(w->data);
 }
 
 static void
@@ -129,7 +129,7 @@ on_told(struct ev_loop *loop, ev_io *w, int revents)
 	(void)loop;
 	(void)revents;
 	read_events(t);
-	run(t);
+	fairq_run(t);
 }
 
 int

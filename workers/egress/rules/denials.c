@@ -35,7 +35,7 @@ denials_clear(struct denials *d)
 }
 
 static struct denial *
-find(struct denials *d, const struct msg_net_denial *what)
+denial_find(struct denials *d, const struct msg_net_denial *what)
 {
 	struct denial *one;
 
@@ -79,7 +79,7 @@ denial_new(const struct msg_net_denial *what)
 static struct denial *
 bring_up(struct denials *d, const struct msg_net_denial *what)
 {
-	struct denial *one = find(d, what);
+	struct denial *one = denial_find(d, what);
 
 	if (one != NULL) {
 		TAILQ_REMOVE(&d->v, one, next);

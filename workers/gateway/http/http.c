@@ -21,7 +21,7 @@ say_refused(struct http *h, const char *reason, const char *from)
 }
 
 static void
-refuse(struct http *h, int fd, const struct netaddr *from, const char *why)
+visitor_refuse(struct http *h, int fd, const struct netaddr *from, const char *why)
 {
 	char       text[NETADDR_TEXT];
 	struct buf b = { 0 };
@@ -37,7 +37,7 @@ refuse(struct http *h, int fd, const struct netaddr *from, const char *why)
 void
 http_refuse(struct http *h, int fd, const struct netaddr *from)
 {
-	refuse(h, fd, from, "too many connections; try again later");
+	visitor_refuse(h, fd, from, "too many connections; try again later");
 }
 
 bool
@@ -67,7 +67,7 @@ http_accept(struct http *h, int accepted, const struct netaddr *from)
 	struct visitor *v;
 
 	if (h->going_away) {
-		refuse(h, fd, from, GOING_AWAY);
+		visitor_refuse(h, fd, from, GOING_AWAY);
 		return;
 	}
 	if (strangers_are_full(&h->strangers))

@@ -56,7 +56,7 @@ put_fate(struct buf *b, bool keep)
 }
 
 static void
-answer(struct buf *b, unsigned status, const char *type, const char *body, size_t n, bool head, bool keep)
+answer_put(struct buf *b, unsigned status, const char *type, const char *body, size_t n, bool head, bool keep)
 {
 	buf_printf(b,
 	    "HTTP/1.1 %u %s\r\n"
@@ -79,7 +79,7 @@ http_answer_text(struct buf *b, unsigned status, const char *why, bool head)
 	char text[512];
 	int  n = snprintf(text, sizeof(text), "%u: %s", status, why != NULL ? why : status_text(status));
 
-	answer(b, status, TEXT, text, n < (int)sizeof(text) ? (size_t)n : sizeof(text) - 1, head, false);
+	answer_put(b, status, TEXT, text, n < (int)sizeof(text) ? (size_t)n : sizeof(text) - 1, head, false);
 }
 
 void
@@ -87,7 +87,7 @@ http_answer_unauthorized(struct buf *b, bool head)
 {
 	static const char text[] = "Unauthorized";
 
-	answer(b, 401, TEXT, text, strlen(text), head, false);
+	answer_put(b, 401, TEXT, text, strlen(text), head, false);
 }
 
 /* ---- JSON ------------------------------------------------------------------------ */
@@ -111,7 +111,7 @@ answer_json(struct buf *b, unsigned status, json_t *v, bool head, bool keep)
 	char *text = v != NULL ? json_dumps(v, JSON_COMPACT) : NULL;
 
 	if (text != NULL)
-		answer(b, status, JSON, text, strlen(text), head, keep);
+		answer_put(b, status, JSON, text, strlen(text), head, keep);
 	else
 		http_answer_text(b, 503, "no memory", head);
 	free(text);

@@ -208,7 +208,7 @@ done(struct ws *w, const char *reason)
 
 /* The client broke a rule: nothing behind it can be trusted. */
 static void
-fail(struct ws *w, unsigned code, const char *reason)
+ws_fail(struct ws *w, unsigned code, const char *reason)
 {
 	wslay_event_shutdown_read(w->wslay);
 	if (w->state == OPEN)
@@ -278,9 +278,9 @@ on_frame(wslay_event_context_ptr ctx, const struct wslay_event_on_frame_recv_sta
 	w->fragments++;
 	w->bytes += f->payload_length; /* each less than 2^63, and the sum so far than 2^24 */
 	if (w->bytes >= LIM_WS_MESSAGE)
-		fail(w, WS_TOO_BIG, too_big);
+		ws_fail(w, WS_TOO_BIG, too_big);
 	else if (w->fragments > LIM_WS_FRAGMENTS)
-		fail(w, WS_TOO_BIG, "a message must have at most 4096 fragments");
+		ws_fail(w, WS_TOO_BIG, "a message must have at most 4096 fragments");
 }
 
 static void
@@ -295,7 +295,7 @@ on_chunk(wslay_event_context_ptr ctx, const struct wslay_event_on_frame_recv_chu
 	buf_append(&w->text, c->data, c->data_length);
 	all_bytes += w->text.len - before;
 	if (all_bytes > ALL_BYTES && w->text.len > FAIR_BYTES)
-		fail(w, WS_TRY_LATER, "too many large messages at one time; try again later");
+		ws_fail(w, WS_TRY_LATER, "too many large messages at one time; try again later");
 }
 
 /* The text is taken. */
@@ -305,7 +305,7 @@ put_off(struct ws *w)
 	struct waiting *k = calloc(1, sizeof(*k));
 
 	if (k == NULL) {
-		fail(w, WS_INTERNAL, "no memory");
+		ws_fail(w, WS_INTERNAL, "no memory");
 		return;
 	}
 	k->text = w->text;
@@ -320,7 +320,7 @@ static void
 on_text(struct ws *w)
 {
 	if (w->text.failed)
-		fail(w, WS_INTERNAL, "no memory");
+		ws_fail(w, WS_INTERNAL, "no memory");
 	else if (w->held || !STAILQ_EMPTY(&w->backlog))
 		put_off(w);
 	else
@@ -416,7 +416,7 @@ ws_bytes(struct ws *w, const char *bytes, size_t n)
 	if (r != 0 || !wslay_event_get_read_enabled(w->wslay))
 		read_last(w, r != 0);
 	else if (w->peek.bytes >= LIM_WS_MESSAGE)
-		fail(w, WS_TOO_BIG, too_big);
+		ws_fail(w, WS_TOO_BIG, too_big);
 	else if (w->state == OPEN && wslay_event_send(w->wslay) != 0)
 		flow_drop(w->flow, "no memory");
 	return n;

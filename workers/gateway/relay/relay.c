@@ -86,7 +86,7 @@ queue_clear(struct queue *q)
 /* ---- the end ---- */
 
 static void
-finish(struct relay *r, unsigned code, const char *reason)
+relay_finish(struct relay *r, unsigned code, const char *reason)
 {
 	char   text[REASON_BYTES + 1];
 	size_t n = strlen(reason);
@@ -126,7 +126,7 @@ close_code(enum err_code code)
 static void
 finish_with(struct relay *r, const struct err *why)
 {
-	finish(r, close_code(why->code), why->code == E_SHUTDOWN ? "Box runtime shutting down" : why->text);
+	relay_finish(r, close_code(why->code), why->code == E_SHUTDOWN ? "Box runtime shutting down" : why->text);
 }
 
 /* ---- out ---- */
@@ -162,7 +162,7 @@ give_up_if_taken(struct relay *r)
 	    r->framer.most);
 	log_warn("conn=%lu session=%s process=%s %s", ws_conn(r->ws), r->session,
 	    log_escape(r->process, strlen(r->process)), text);
-	finish(r, WS_TOO_BIG, text);
+	relay_finish(r, WS_TOO_BIG, text);
 }
 
 static void
@@ -187,7 +187,7 @@ on_framed(struct relay *r, enum framed what, struct buf *text)
 		r->line_too_long = true;
 		break;
 	case FRAMED_NO_MEMORY:
-		finish(r, WS_INTERNAL, "no memory for the process's output");
+		relay_finish(r, WS_INTERNAL, "no memory for the process's output");
 		break;
 	}
 }
@@ -276,7 +276,7 @@ on_process_end(struct relay *r, const struct msg_process_info *p)
 		snprintf(reason, sizeof(reason), "the process has ended: signal %lu", p->signal);
 	else
 		snprintf(reason, sizeof(reason), "the process has ended");
-	finish(r, WS_NORMAL, reason);
+	relay_finish(r, WS_NORMAL, reason);
 }
 
 static void
@@ -355,7 +355,7 @@ on_text(void *guest, const char *text, size_t n)
 	buf_append(&r->input.bytes, text, n);
 	buf_append(&r->input.bytes, "\n", 1);
 	if (r->input.bytes.failed) {
-		finish(r, WS_INTERNAL, "no memory for the process's input");
+		relay_finish(r, WS_INTERNAL, "no memory for the process's input");
 		return;
 	}
 	write_next(r);

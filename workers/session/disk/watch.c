@@ -397,7 +397,7 @@ make_room(struct worker *worker, unsigned scanners, struct err *e)
 }
 
 static int
-start(struct worker *worker, bool given_away, struct scanner *s, struct err *e)
+watch_start(struct worker *worker, bool given_away, struct scanner *s, struct err *e)
 {
 	int         places[1 + LIM_MOUNTS];
 	size_t      n = 0;
@@ -430,7 +430,7 @@ start(struct worker *worker, bool given_away, struct scanner *s, struct err *e)
 int
 watch_start_scanner(struct worker *worker, struct scanner *s, struct err *e)
 {
-	return start(worker, true, s, e);
+	return watch_start(worker, true, s, e);
 }
 
 static struct watch *
@@ -468,7 +468,7 @@ watch_open(struct worker *worker, struct err *e)
 {
 	struct watch *w = watch_new(worker, e);
 
-	if (w != NULL && start(worker, false, &w->scanner, e) == -1) {
+	if (w != NULL && watch_start(worker, false, &w->scanner, e) == -1) {
 		err_prefix(e, "spec.workspace_quota_mb");
 		watch_close(&w);
 	}

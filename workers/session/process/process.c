@@ -38,7 +38,7 @@ process_name(const struct process *p)
 }
 
 static struct process *
-find(const struct worker *w, const char *name)
+process_find_named(const struct worker *w, const char *name)
 {
 	struct process *p;
 
@@ -53,7 +53,7 @@ find(const struct worker *w, const char *name)
 static struct process *
 need(const struct worker *w, const char *name, struct err *e)
 {
-	struct process *p = find(w, name);
+	struct process *p = process_find_named(w, name);
 
 	if (*name == '\0')
 		name = DEFAULT_NAME;
@@ -294,7 +294,7 @@ int
 processes_start(struct worker *w, struct msg *m, struct err *e)
 {
 	const struct msg_process_start *body = m->body;
-	struct process                 *old = find(w, body->spec.process);
+	struct process                 *old = process_find_named(w, body->spec.process);
 	struct msg_process_record       record;
 
 	msg_defaults(MSG_PROCESS_RECORD, &record);

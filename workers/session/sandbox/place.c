@@ -249,7 +249,7 @@ walk(struct walk *w, struct err *e)
 /* ---- the whole ---- */
 
 static int
-finish(struct walk *w, struct err *e)
+walk_finish(struct walk *w, struct err *e)
 {
 	snprintf(w->rest, sizeof(w->rest), "%s", w->asked); /* normal, so it fits */
 	if (walk(w, e) == 0 && (!w->for_client || check_place(w, e) == 0) && (w->find_only || check_kind(w, e) == 0))
@@ -263,7 +263,7 @@ place_make(const char *path, bool is_file, struct err *e)
 {
 	struct walk w = { .asked = path, .is_file = is_file, .fd = -1 };
 
-	return finish(&w, e);
+	return walk_finish(&w, e);
 }
 
 int
@@ -271,14 +271,14 @@ place_make_for_client(const char *path, bool is_file, bool living, struct err *e
 {
 	struct walk w = { .asked = path, .is_file = is_file, .for_client = true, .living = living, .fd = -1 };
 
-	return finish(&w, e);
+	return walk_finish(&w, e);
 }
 
 int
 place_check(const char *path, int mount, struct err *e)
 {
 	struct walk w = { .asked = path, .find_only = true, .fd = -1 };
-	AUTO_FD int at = finish(&w, e);
+	AUTO_FD int at = walk_finish(&w, e);
 	uint64_t    found, wanted;
 
 	if (at == -1)

@@ -67,7 +67,7 @@ resolve(const char *path, char out[LIM_PATH + 1], struct err *e)
 
 /* A path as it was configured, relative to base. */
 static int
-find(const char *given, const char *base, char out[LIM_PATH + 1], struct err *e)
+place_find(const char *given, const char *base, char out[LIM_PATH + 1], struct err *e)
 {
 	char home[LIM_PATH + 1] = "", full[2 * LIM_PATH + 3];
 
@@ -144,7 +144,7 @@ find_allowed(struct places *p, const struct msg_store_start *m, struct err *e)
 	for (size_t i = 0; i < m->local.allowed_mount_roots.n; i++) {
 		if (is_blank(m->local.allowed_mount_roots.v[i]))
 			continue;
-		if (find(m->local.allowed_mount_roots.v[i], m->base, path, e) == -1 ||
+		if (place_find(m->local.allowed_mount_roots.v[i], m->base, path, e) == -1 ||
 		    (p->allowed[p->n_allowed] = strdup(path)) == NULL)
 			return -1;
 		p->n_allowed++;
@@ -193,9 +193,9 @@ open_skills(struct places *p, const struct msg_store_start *m, struct err *e)
 {
 	char host[LIM_PATH + 1];
 
-	if (find(is_blank(m->local.host_root) ? "./data/box" : m->local.host_root, m->base, host, e) == -1)
+	if (place_find(is_blank(m->local.host_root) ? "./data/box" : m->local.host_root, m->base, host, e) == -1)
 		return -1;
-	if (find(is_blank(m->local.skills_root) ? "skills" : m->local.skills_root, host, p->skills_root, e) == -1)
+	if (place_find(is_blank(m->local.skills_root) ? "skills" : m->local.skills_root, host, p->skills_root, e) == -1)
 		return -1;
 	return check_place("skills_root", p->skills_root, e) == -1 ? -1 : make_dir(p->skills_root, e);
 }
@@ -208,7 +208,7 @@ find_workspace(struct places *p, const struct msg_store_start *m, struct err *e)
 
 	if (blank && p->host_root[0] == '\0')
 		return 0;
-	return find(
+	return place_find(
 	    blank ? "default" : given, p->host_root[0] != '\0' ? p->host_root : m->base, p->default_workspace, e);
 }
 
@@ -217,7 +217,7 @@ places_open(struct places *p, struct store *st, const struct msg_store_start *m,
 {
 	*p = (struct places){ 0 };
 	*st = (struct store){ .skills = -1, .workspace = -1 };
-	if (!is_blank(m->local.host_root) && find(m->local.host_root, m->base, p->host_root, e) == -1)
+	if (!is_blank(m->local.host_root) && place_find(m->local.host_root, m->base, p->host_root, e) == -1)
 		return -1;
 	if (find_allowed(p, m, e) == -1 || find_workspace(p, m, e) == -1)
 		return -1;

@@ -187,7 +187,7 @@ step(int *at, const char *part)
 }
 
 static int
-refuse(struct err *e, const struct store *st, const char *path)
+workspace_refuse(struct err *e, const struct store *st, const char *path)
 {
 	struct stat owner;
 
@@ -217,6 +217,6 @@ workspace_make(const struct store *st, const char *path, char out[LIM_PATH + 1],
 		return err_sys(e, "open %s", st->paths.default_workspace);
 	for (char *part; (part = strsep(&rest, "/")) != NULL;)
 		if (*part != '\0' && step(&at, part) == -1)
-			return refuse(e, st, normal + 1);
+			return workspace_refuse(e, st, normal + 1);
 	return 0;
 }

@@ -20,7 +20,7 @@ struct look {
 };
 
 static size_t
-run(struct look *l, const char *of)
+look_run(struct look *l, const char *of)
 {
 	size_t from = l->at;
 
@@ -71,7 +71,7 @@ sixties(struct look *l)
 	bool any = false;
 
 	while (one(l, ":")) {
-		size_t from = l->at, n = run(l, DIGITS);
+		size_t from = l->at, n = look_run(l, DIGITS);
 
 		if (n == 0 || n > 2 || (n == 2 && l->s.p[from] > '5'))
 			return false;
@@ -88,17 +88,17 @@ looks_int(struct span s)
 	one(&l, "+-");
 	struct look rest = l;
 	if (word(&l, "0b"))
-		return run(&l, "01_") > 0 && over(&l);
+		return look_run(&l, "01_") > 0 && over(&l);
 	if (word(&l, "0x"))
-		return run(&l, DIGITS "abcdefABCDEF_") > 0 && over(&l);
+		return look_run(&l, DIGITS "abcdefABCDEF_") > 0 && over(&l);
 	if (one(&l, "0")) {
-		run(&l, "01234567_");
+		look_run(&l, "01234567_");
 		return over(&l);
 	}
 	l = rest;
 	if (!one(&l, "123456789"))
 		return false;
-	run(&l, DIGITS "_");
+	look_run(&l, DIGITS "_");
 	return over(&l) || (sixties(&l) && over(&l));
 }
 
@@ -106,7 +106,7 @@ looks_int(struct span s)
 static bool
 exponent(struct look *l)
 {
-	if (one(l, "eE") && !(one(l, "+-") && run(l, DIGITS) > 0))
+	if (one(l, "eE") && !(one(l, "+-") && look_run(l, DIGITS) > 0))
 		return false;
 	return over(l);
 }
@@ -124,13 +124,13 @@ looks_float(struct span s)
 	if (is_one_of((struct span){ s.p + l.at, s.n - l.at }, odd))
 		return true;
 	if (!sign && one(&l, "."))
-		return one(&l, DIGITS) && (run(&l, DIGITS "_"), exponent(&l));
+		return one(&l, DIGITS) && (look_run(&l, DIGITS "_"), exponent(&l));
 	if (!one(&l, DIGITS))
 		return false;
-	run(&l, DIGITS "_");
+	look_run(&l, DIGITS "_");
 	if (one(&l, "."))
-		return run(&l, DIGITS "_"), exponent(&l);
-	return sixties(&l) && one(&l, ".") && (run(&l, DIGITS "_"), over(&l));
+		return look_run(&l, DIGITS "_"), exponent(&l);
+	return sixties(&l) && one(&l, ".") && (look_run(&l, DIGITS "_"), over(&l));
 }
 
 /* ---- times ------------------------------------------------------------------------------- */
@@ -144,7 +144,7 @@ struct when {
 static bool
 number(struct look *l, size_t least, size_t most, int *out)
 {
-	size_t from = l->at, n = run(l, DIGITS);
+	size_t from = l->at, n = look_run(l, DIGITS);
 
 	if (n < least || n > most)
 		return false;
@@ -158,7 +158,7 @@ number(struct look *l, size_t least, size_t most, int *out)
 static void
 fraction(struct look *l, int *micro)
 {
-	size_t from = l->at, n = run(l, DIGITS);
+	size_t from = l->at, n = look_run(l, DIGITS);
 
 	*micro = 0;
 	for (size_t i = 0; i < 6; i++)
@@ -170,7 +170,7 @@ zone(struct look *l, struct when *w)
 {
 	int hours = 0, minutes = 0;
 
-	run(l, " \t");
+	look_run(l, " \t");
 	if (over(l))
 		return true;
 	w->has_zone = true;
@@ -195,7 +195,7 @@ read_time(struct span s, struct when *w)
 	if (over(&l))
 		return s.n == 10; /* a date alone has all its digits */
 	w->has_time = true;
-	if (!one(&l, "Tt") && run(&l, " \t") == 0)
+	if (!one(&l, "Tt") && look_run(&l, " \t") == 0)
 		return false;
 	if (!number(&l, 1, 2, &w->hour) || !one(&l, ":") || !number(&l, 2, 2, &w->minute) || !one(&l, ":") ||
 	    !number(&l, 2, 2, &w->second))

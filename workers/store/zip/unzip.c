@@ -37,7 +37,7 @@ struct unpack {
 /* ---- judging ----------------------------------------------------------------------------- */
 
 static int
-refuse(struct err *e, const char *what, const struct zip_entry *en)
+entry_refuse(struct err *e, const char *what, const struct zip_entry *en)
 {
 	return err_set(e, E_INVALID, "Archive %s: %s", what, en->name.p);
 }
@@ -74,7 +74,7 @@ judge_path(struct piece *p, struct err *e)
 	free(portable);
 	p->path = safe ? strdup(normal) : NULL;
 	if (!safe)
-		return refuse(e, "contains an unsafe path", en);
+		return entry_refuse(e, "contains an unsafe path", en);
 	return p->path != NULL ? 0 : err_set(e, E_SYS, "no memory");
 }
 
@@ -84,11 +84,11 @@ judge_kind(const struct piece *p, struct err *e)
 	mode_t type = p->en->mode & S_IFMT;
 
 	if (type == S_IFLNK)
-		return refuse(e, "contains a symbolic link", p->en);
+		return entry_refuse(e, "contains a symbolic link", p->en);
 	if (type != 0 && type != S_IFREG && type != S_IFDIR)
-		return refuse(e, "contains a non-regular entry", p->en);
+		return entry_refuse(e, "contains a non-regular entry", p->en);
 	if (p->is_dir && p->en->size != 0)
-		return refuse(e, "directory has unexpected content", p->en);
+		return entry_refuse(e, "directory has unexpected content", p->en);
 	return 0;
 }
 
@@ -96,9 +96,9 @@ static int
 judge_size(struct unpack *u, const struct zip_entry *en, struct err *e)
 {
 	if (en->size > LIM_ZIP_ENTRY)
-		return refuse(e, "entry exceeds the uncompressed size limit", en);
+		return entry_refuse(e, "entry exceeds the uncompressed size limit", en);
 	if (en->size > en->packed * LIM_ZIP_RATIO)
-		return refuse(e, "entry exceeds the compression ratio limit", en);
+		return entry_refuse(e, "entry exceeds the compression ratio limit", en);
 	u->packed += en->packed;
 	u->size += en->size;
 	if (u->packed > LIM_SKILL_ARCHIVE)
@@ -113,7 +113,7 @@ judge_duplicate(const struct unpack *u, size_t i, struct err *e)
 {
 	for (size_t k = 0; k < i && u->pieces[k].path != NULL && u->pieces[i].path != NULL; k++)
 		if (strcmp(u->pieces[k].path, u->pieces[i].path) == 0)
-			return refuse(e, "contains a duplicate path", u->pieces[i].en);
+			return entry_refuse(e, "contains a duplicate path", u->pieces[i].en);
 	return 0;
 }
 
@@ -172,7 +172,7 @@ copy(struct unpack *u, int fd, const struct zip_entry *en, struct err *e)
 		size += (uint64_t)n;
 		u->written += (uint64_t)n;
 		if (size > LIM_ZIP_ENTRY)
-			return refuse(e, "entry exceeds the uncompressed size limit", en);
+			return entry_refuse(e, "entry exceeds the uncompressed size limit", en);
 		if (u->written > LIM_ZIP_TOTAL)
 			return err_set(e, E_INVALID, "Archive exceeds the total uncompressed size limit");
 		if (tree_write_all(fd, chunk, (size_t)n) == -1)
@@ -182,7 +182,7 @@ copy(struct unpack *u, int fd, const struct zip_entry *en, struct err *e)
 	/* libarchive counts too, and says the same in its own words */
 	if (n < 0 && (why == NULL || strstr(why, "wrong size") == NULL))
 		return library(u, e);
-	return n == 0 && size == en->size ? 0 : refuse(e, "entry size changed while extracting", en);
+	return n == 0 && size == en->size ? 0 : entry_refuse(e, "entry size changed while extracting", en);
 }
 
 /* Its directory, made if it is missing; *last is the rest of the path. */
@@ -246,7 +246,7 @@ unpack_all(struct unpack *u, struct span archive, struct err *e)
 
 		/* a warning is about the name, which is not taken from there */
 		if (r != ARCHIVE_OK && r != ARCHIVE_WARN)
-			return r == ARCHIVE_EOF ? refuse(e, "ends before", u->pieces[i].en) : library(u, e);
+			return r == ARCHIVE_EOF ? entry_refuse(e, "ends before", u->pieces[i].en) : library(u, e);
 		if (unpack_one(u, &u->pieces[i], e) == -1)
 			return -1;
 	}
