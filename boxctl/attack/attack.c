@@ -87,7 +87,7 @@ read_program(struct buf *out, struct err *e)
 
 /* Its exit code, or -1 when it did not end by itself. */
 static int
-run(struct client *c, const struct attack_command *what, struct attack_exec *x, struct err *e)
+attack_command_run(struct client *c, const struct attack_command *what, struct attack_exec *x, struct err *e)
 {
 	int code = -1;
 
@@ -115,7 +115,7 @@ put_program(struct attack *a, struct client *c, const char *session, struct err 
 		.input_n = a->program.len,
 		.timeout_ms = PUT_MS,
 	};
-	int code = run(c, &put, &x, e);
+	int code = attack_command_run(c, &put, &x, e);
 
 	attack_exec_clear(&x);
 	if (code > 0)
@@ -183,7 +183,7 @@ attack_answers(struct attack *a, struct client *c, const char *session, struct e
 	const char                 *argv[] = { "true", NULL };
 	const struct attack_command ask = { .session = session, .argv = argv, .timeout_ms = ALONE_MS };
 	struct attack_exec          x = { 0 };
-	int                         code = run(c, &ask, &x, e);
+	int                         code = attack_command_run(c, &ask, &x, e);
 
 	(void)a;
 	attack_exec_clear(&x);
@@ -226,7 +226,7 @@ list_attacks(struct attack *a, struct err *e)
 	const struct attack_command list = { .session = a->session, .argv = argv, .timeout_ms = PUT_MS };
 	struct listing              l = { .attack = a };
 	struct attack_exec          x = { .on_line = on_entry, .on_line_arg = &l };
-	int                         code = run(&a->client, &list, &x, e);
+	int                         code = attack_command_run(&a->client, &list, &x, e);
 
 	attack_exec_clear(&x);
 	if (code > 0 || (code == 0 && l.lines == 0))
@@ -273,7 +273,7 @@ run_attacks(struct attack *a, const char *only, uint64_t timeout_ms, struct err 
 	struct listing              l = { .attack = a, .end = -1 };
 	struct attack_exec          x = { .on_line = on_row, .on_line_arg = &l };
 	x.silence_ms = a->deadline_ms * (only != NULL ? ONE_DEADLINES : SILENT_DEADLINES);
-	int  code = run(&a->client, &what, &x, e);
+	int  code = attack_command_run(&a->client, &what, &x, e);
 	bool is_lost = a->client.broken || a->interrupt.count > 0, is_silent = x.is_silent;
 	attack_exec_clear(&x);
 	if (is_lost)

@@ -171,7 +171,7 @@ said_all(struct flow *f)
 static void push_out(struct flow *f);
 
 static void
-finish(struct flow *f, const char *reason, bool parts)
+flow_wind_up(struct flow *f, const char *reason, bool parts)
 {
 	if (f->state >= FINISHING)
 		return;
@@ -191,13 +191,13 @@ finish(struct flow *f, const char *reason, bool parts)
 void
 flow_finish(struct flow *f, const char *reason)
 {
-	finish(f, reason, false);
+	flow_wind_up(f, reason, false);
 }
 
 void
 flow_part(struct flow *f, const char *reason)
 {
-	finish(f, reason, true);
+	flow_wind_up(f, reason, true);
 }
 
 /* ---- bytes in ----------------------------------------------------------------- */

@@ -287,7 +287,7 @@ open_streams(struct exec *x, struct loop *l, const struct msg_spawn *m, int thei
 }
 
 static int
-start(struct exec *x, struct loop *l, const struct spawner *by, const struct msg_spawn *m, struct spawn_failure *f)
+exec_begin(struct exec *x, struct loop *l, const struct spawner *by, const struct msg_spawn *m, struct spawn_failure *f)
 {
 	static const char *const no_env[] = { NULL };
 	AUTO_FD int              in = -1, out = -1, err = -1;
@@ -372,7 +372,7 @@ exec_open(uint64_t id, struct loop *l, const struct spawner *by, struct msg *msg
 	x->tree.cgroup = msg_take_fd(msg, m->cgroup);
 	x->started_ns = now_ns();
 	x->wake_ns = m->timeout_ms > 0 ? x->started_ns + (int64_t)m->timeout_ms * MS_NS : NEVER;
-	if (start(x, l, by, m, &f) == -1)
+	if (exec_begin(x, l, by, m, &f) == -1)
 		end_unstarted(x, &f, m->argv.v[0]);
 	return x;
 }

@@ -45,7 +45,7 @@ execs_open(struct loop *l, const struct spawner *by, bool marks, struct err *e)
 }
 
 static struct exec *
-find(const struct execs *s, uint64_t id, struct err *e)
+execs_find(const struct execs *s, uint64_t id, struct err *e)
 {
 	struct exec *x;
 
@@ -59,7 +59,7 @@ find(const struct execs *s, uint64_t id, struct err *e)
 static struct exec *
 find_managed(const struct execs *s, uint64_t id, struct err *e)
 {
-	struct exec *x = find(s, id, e);
+	struct exec *x = execs_find(s, id, e);
 
 	if (x != NULL && !x->managed) {
 		err_set(e, E_STATE, "command %lu is not a managed process", id);
@@ -75,7 +75,7 @@ execs_spawn(struct execs *s, struct msg *m, struct err *e)
 {
 	const struct msg_spawn *body = m->body;
 
-	if (find(s, m->id, e) != NULL)
+	if (execs_find(s, m->id, e) != NULL)
 		return err_set(e, E_STATE, "command %lu exists already", m->id);
 	if (s->known >= LIM_SPAWNS)
 		return err_set(e, E_CAPACITY, "%zu commands are running or not released", s->known);
@@ -102,7 +102,7 @@ execs_spawn(struct execs *s, struct msg *m, struct err *e)
 int
 execs_cancel(struct execs *s, uint64_t id, struct err *e)
 {
-	struct exec *x = find(s, id, e);
+	struct exec *x = execs_find(s, id, e);
 
 	if (x == NULL)
 		return -1;
@@ -137,7 +137,7 @@ execs_kill_all(struct execs *s, enum cause cause, const char *why)
 int
 execs_ack(struct execs *s, const struct msg_output_ack *m, struct err *e)
 {
-	struct exec *x = find(s, m->call, e);
+	struct exec *x = execs_find(s, m->call, e);
 
 	if (x == NULL)
 		return -1;
@@ -152,7 +152,7 @@ execs_ack(struct execs *s, const struct msg_output_ack *m, struct err *e)
 int
 execs_detach(struct execs *s, uint64_t id, struct err *e)
 {
-	struct exec *x = find(s, id, e);
+	struct exec *x = execs_find(s, id, e);
 
 	if (x == NULL)
 		return -1;
@@ -213,7 +213,7 @@ execs_terminate(struct execs *s, const struct msg_terminate *m, struct err *e)
 int
 execs_release(struct execs *s, uint64_t id, struct err *e)
 {
-	struct exec *x = find(s, id, e);
+	struct exec *x = execs_find(s, id, e);
 
 	if (x == NULL)
 		return -1;

@@ -97,7 +97,7 @@ push(struct master *m)
 }
 
 static void
-answer(struct master *m, enum msg_type result, uint64_t id, const void *body)
+call_answer(struct master *m, enum msg_type result, uint64_t id, const void *body)
 {
 	struct err e;
 
@@ -108,7 +108,7 @@ answer(struct master *m, enum msg_type result, uint64_t id, const void *body)
 }
 
 static void
-refuse(struct master *m, uint64_t id, const struct err *why)
+call_refuse(struct master *m, uint64_t id, const struct err *why)
 {
 	struct err e;
 
@@ -154,7 +154,7 @@ on_cancel(struct master *m, struct msg *msg, struct err *e)
 
 	if (execs_cancel(m->execs, body->call, e) == -1)
 		return -1;
-	answer(m, MSG_DONE, msg->id, &(struct msg_done){});
+	call_answer(m, MSG_DONE, msg->id, &(struct msg_done){});
 	return 0;
 }
 
@@ -169,7 +169,7 @@ on_attach(struct master *m, struct msg *msg, struct err *e)
 	known.net_dns = m->kept.dns;
 	known.net_refusals = m->kept.refusals;
 	m->attached = true;
-	answer(m, MSG_ATTACHED, msg->id, &known);
+	call_answer(m, MSG_ATTACHED, msg->id, &known);
 	free(known.execs.v);
 	return 0;
 }
@@ -200,7 +200,7 @@ on_look(struct master *m, struct msg *msg, struct err *e)
 
 	if (execs_look(m->execs, msg->body, &found, bytes, e) == -1)
 		return -1;
-	answer(m, MSG_MANAGED, msg->id, &found);
+	call_answer(m, MSG_MANAGED, msg->id, &found);
 	buf_clear(&bytes[0]);
 	buf_clear(&bytes[1]);
 	return 0;
@@ -225,7 +225,7 @@ on_follow(struct master *m, struct msg *msg, struct err *e)
 
 	if (execs_follow(m->execs, msg->body, &from, e) == -1)
 		return -1;
-	answer(m, MSG_FOLLOWED, msg->id, &from);
+	call_answer(m, MSG_FOLLOWED, msg->id, &from);
 	return 0;
 }
 
@@ -234,7 +234,7 @@ on_terminate(struct master *m, struct msg *msg, struct err *e)
 {
 	if (execs_terminate(m->execs, msg->body, e) == -1)
 		return -1;
-	answer(m, MSG_DONE, msg->id, &(struct msg_done){});
+	call_answer(m, MSG_DONE, msg->id, &(struct msg_done){});
 	return 0;
 }
 
@@ -244,7 +244,7 @@ on_ping(struct master *m, struct msg *msg, struct err *e)
 	struct msg_pong pong = { .version = BOXD_VERSION };
 
 	(void)e;
-	answer(m, MSG_PONG, msg->id, &pong);
+	call_answer(m, MSG_PONG, msg->id, &pong);
 	return 0;
 }
 
@@ -280,7 +280,7 @@ dispatch(struct master *m, struct msg *msg)
 	else
 		r = on[msg->type](m, msg, &e);
 	if (r == -1 && msg->envelope == ENV_REQUEST && m->source.fd != -1)
-		refuse(m, msg->id, &e);
+		call_refuse(m, msg->id, &e);
 }
 
 /* ---- receiving -------------------------------------------------------------------------- */
@@ -298,7 +298,7 @@ receive(struct master *m)
 	if (r == 0)
 		dispatch(m, &msg);
 	else if (r == -1 && msg.whole && msg.envelope == ENV_REQUEST)
-		refuse(m, msg.id, &e);
+		call_refuse(m, msg.id, &e);
 	else if (!msg.whole)
 		lose(m);
 	msg_clear(&msg);

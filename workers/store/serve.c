@@ -21,7 +21,7 @@ struct job {
 };
 
 static int
-answer(const struct job *j, const void *body, struct err *e)
+job_reply(const struct job *j, const void *body, struct err *e)
 {
 	return msg_encode_reply(j->out, msg_def(j->m->type)->result, j->m->id, 0, body, e);
 }
@@ -32,7 +32,7 @@ answer_skill(const struct job *j, struct skill *s, struct err *e)
 	struct msg_skill m;
 
 	skill_tell(s, &m);
-	int r = answer(j, &m, e);
+	int r = job_reply(j, &m, e);
 	skill_clear(s);
 	return r;
 }
@@ -46,7 +46,7 @@ answer_skills(const struct job *j, struct skills *s, struct err *e)
 	for (size_t i = 0; r == 0 && i < s->n; i++)
 		skill_tell(&s->v[i], &m.skills.v[i]);
 	if (r == 0)
-		r = answer(j, &m, e);
+		r = job_reply(j, &m, e);
 	free(m.skills.v);
 	skills_clear(s);
 	return r;
@@ -80,7 +80,7 @@ on_get(const struct job *j, struct err *e)
 		found.skill.n = 1;
 		found.skill.v = &told;
 	}
-	r = answer(j, &found, e);
+	r = job_reply(j, &found, e);
 	skill_clear(&s);
 	return r;
 }
@@ -106,7 +106,7 @@ on_delete(const struct job *j, struct err *e)
 {
 	const struct msg_skill_delete *m = j->m->body;
 
-	return skills_delete(j->scope, m->name, e) == -1 ? -1 : answer(j, &(struct msg_done){}, e);
+	return skills_delete(j->scope, m->name, e) == -1 ? -1 : job_reply(j, &(struct msg_done){}, e);
 }
 
 static int
@@ -143,7 +143,7 @@ on_files(const struct job *j, struct err *e)
 
 	if (files_list(j->scope, j->m->body, &m, e) == -1)
 		return -1;
-	int r = answer(j, &m, e);
+	int r = job_reply(j, &m, e);
 	files_clear(&m);
 	return r;
 }
@@ -160,7 +160,7 @@ on_read(const struct job *j, struct err *e)
 	file.path = path;
 	file.content = blob_of(content.data, content.len);
 	if (r == 0)
-		r = answer(j, &file, e);
+		r = job_reply(j, &file, e);
 	buf_clear(&content);
 	return r;
 }
@@ -174,7 +174,7 @@ on_write(const struct job *j, struct err *e)
 
 	if (files_write(j->scope, m, path, &file.bytes_written, e) == -1)
 		return -1;
-	return answer(j, &file, e);
+	return job_reply(j, &file, e);
 }
 
 /* ---- directories ------------------------------------------------------------------------- */
@@ -188,7 +188,7 @@ on_verify(const struct job *j, struct err *e)
 
 	if (workspace_verify(j->store, m->marker_name, &marker, sha256, e) == -1)
 		return -1;
-	return answer(j, &marker, e);
+	return job_reply(j, &marker, e);
 }
 
 static int
@@ -199,7 +199,7 @@ on_workspace(const struct job *j, struct err *e)
 
 	if (workspace_make(j->store, m->path, path, e) == -1)
 		return -1;
-	return answer(j, &(struct msg_store_path){ .path = path }, e);
+	return job_reply(j, &(struct msg_store_path){ .path = path }, e);
 }
 
 static int
@@ -209,7 +209,7 @@ on_sources(const struct job *j, struct err *e)
 
 	if (sources_find(j->m->body, &s, e) == -1)
 		return -1;
-	int r = answer(j, &(struct msg_store_sources_found){ .sources = { s.n, s.v } }, e);
+	int r = job_reply(j, &(struct msg_store_sources_found){ .sources = { s.n, s.v } }, e);
 	sources_clear(&s);
 	return r;
 }
@@ -227,7 +227,7 @@ on_usage(const struct job *j, struct err *e)
 	all.amounts.v = v;
 	if (workspace_measure(j->store, m->ns, path, v, &all.amounts.n, e) == -1)
 		return -1;
-	return answer(j, &all, e);
+	return job_reply(j, &all, e);
 }
 
 static int
@@ -236,7 +236,7 @@ on_probe(const struct job *j, struct err *e)
 	struct msg_store_disk disk;
 	char                  why[LIM_TEXT + 1];
 
-	return probe(j->store, &disk, why, e) == -1 ? -1 : answer(j, &disk, e);
+	return probe(j->store, &disk, why, e) == -1 ? -1 : job_reply(j, &disk, e);
 }
 
 /* ---- all of them ------------------------------------------------------------------------- */
