@@ -27,13 +27,13 @@ struct waiting {
 };
 
 struct ws {
-	struct client           client;
-	const struct guest_ops *ops;
-	void                   *guest;
-	struct waiting         *queue; /* owned; a ring of QUEUE */
-	size_t                  first, n, queued;
-	bool                    finished;
-	unsigned                code;
+	struct client            client;
+	const struct ws_handler *ops;
+	void                    *guest;
+	struct waiting          *queue; /* owned; a ring of QUEUE */
+	size_t                   first, n, queued;
+	bool                     finished;
+	unsigned                 code;
 };
 
 #define QUEUE (1UL << 18)
@@ -48,7 +48,7 @@ static struct {
 /* ---- ws.h ---- */
 
 void
-ws_seat(struct ws *w, const struct guest_ops *ops, void *guest)
+ws_seat(struct ws *w, const struct ws_handler *ops, void *guest)
 {
 	w->ops = ops;
 	w->guest = guest;

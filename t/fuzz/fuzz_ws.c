@@ -135,7 +135,7 @@ nothing(void *guest)
 	(void)guest;
 }
 
-static const struct guest_ops guest = { on_text, on_binary, on_msg, nothing, nothing };
+static const struct ws_handler guest = { on_text, on_binary, on_msg, nothing, nothing };
 
 /* What went out is frames of a server: whole, unmasked, unfragmented. */
 static void

@@ -13,7 +13,7 @@ static const double TELL_SEC = 0.25;
 enum { QUEUE_MOST = 1024 }; /* messages that wait for the supervisor: then it has other things to do than to count */
 
 /* What a message about a tenant points to. */
-struct told {
+struct net_report {
 	struct msg_net_info   info;
 	struct msg_net_denial denials[LIM_NET_DENIALS];
 	struct msg_net_flow   flows[LIM_NET_FLOWS];
@@ -21,7 +21,7 @@ struct told {
 };
 
 static void
-fill(const struct net_session *t, struct told *to)
+fill(const struct net_session *t, struct net_report *to)
 {
 	to->info = t->numbers;
 	to->info.denials.n = denials_list(&t->denials, to->denials);
@@ -31,7 +31,7 @@ fill(const struct net_session *t, struct told *to)
 }
 
 static void
-fill_flows(const struct net_session *t, struct told *to)
+fill_flows(const struct net_session *t, struct net_report *to)
 {
 	uint64_t           now = span_ms();
 	const struct flow *f;
@@ -58,7 +58,7 @@ static void
 on_telling(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct net_session      *t = w->data;
-	struct told              told;
+	struct net_report        reported;
 	struct msg_egress_counts m = { .id = t->id };
 	struct err               e;
 
@@ -68,8 +68,8 @@ on_telling(struct ev_loop *loop, ev_timer *w, int revents)
 		net_session_changed(t);
 		return;
 	}
-	fill(t, &told);
-	m.info = told.info;
+	fill(t, &reported);
+	m.info = reported.info;
 	if (link_send(t->egress->link, MSG_EGRESS_COUNTS, 0, 0, &m, &e) == -1)
 		log_warn("session=%lu numbers: %s", t->id, e.text);
 }
@@ -105,7 +105,7 @@ net_session_remember(struct net_session *t, const struct msg_net_info *before)
 	t->numbers.denials.n = t->numbers.flows.n = 0;
 	for (size_t i = before->denials.n; i > 0; i--)
 		(void)denials_add(&t->denials, &before->denials.v[i - 1], span_ms(), &untold);
-	t->denials.told = 0; /* it was none of ours */
+	t->denials.reported = 0; /* it was none of ours */
 }
 
 static void
@@ -144,13 +144,13 @@ net_session_deny(struct net_session *t, enum net_kind kind, const char *name, co
 void
 net_session_answer(struct net_session *t, uint64_t id, bool with_flows)
 {
-	struct told told;
-	struct err  e;
+	struct net_report reported;
+	struct err        e;
 
 	net_session_catch_up(t);
-	fill(t, &told);
+	fill(t, &reported);
 	if (with_flows)
-		fill_flows(t, &told);
-	if (link_reply(t->egress->link, MSG_NET_INFO, id, 0, &told.info, &e) == -1)
+		fill_flows(t, &reported);
+	if (link_reply(t->egress->link, MSG_NET_INFO, id, 0, &reported.info, &e) == -1)
 		log_error("session=%lu look: %s", t->id, e.text);
 }

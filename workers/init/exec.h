@@ -58,7 +58,7 @@ struct exec {
 	struct buf  about;      /* owned; for the next master */
 	bool        terminated; /* told to end; wake_ns is the end of its grace */
 	pid_t       group;      /* its first process's pid */
-	uint64_t    told;       /* dropped bytes of standard output that its standard error reports */
+	uint64_t    reported;   /* dropped bytes of standard output that its standard error reports */
 	uint64_t    started_ms; /* since the epoch */
 	uint64_t    ended_ms;
 

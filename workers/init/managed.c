@@ -34,7 +34,7 @@ managed_inherit(struct exec *x, struct exec *before)
 	for (int i = 0; i < 2; i++)
 		pump_inherit(&x->streams[i], &before->streams[i]);
 	x->in.taken = before->in.taken;
-	x->told = before->told;
+	x->reported = before->reported;
 }
 
 int
@@ -84,11 +84,11 @@ tell_dropped(struct exec *x)
 	struct pump *p = &x->streams[STREAM_STDOUT];
 	char         line[128];
 
-	if (p->dropped == x->told)
+	if (p->dropped == x->reported)
 		return;
 	snprintf(line, sizeof(line), "boxd: %lu bytes of standard output were dropped: nobody had read them\n",
-	    p->dropped - x->told);
-	x->told = p->dropped;
+	    p->dropped - x->reported);
+	x->reported = p->dropped;
 	pump_say(&x->streams[STREAM_STDERR], line);
 }
 

@@ -65,7 +65,7 @@ on_start(struct pool *p, const struct msg *m, struct err *e)
 static int
 on_create(struct pool *p, const struct msg *m, struct err *e)
 {
-	struct msg_pool_volume told;
+	struct msg_pool_volume reported;
 	struct volume_text     text = { 0 };
 
 	if (volume_create(p->dir, m->body, &text.record, e) == -1)
@@ -73,8 +73,8 @@ on_create(struct pool *p, const struct msg *m, struct err *e)
 	AUTO_FD int dir = pool_dir_open(p->dir, false, e);
 	if (dir == -1)
 		return -1;
-	volume_tell(dir, p->dir, &text, &told);
-	return link_reply(p->link, MSG_POOL_VOLUME, m->id, 0, &told, e);
+	volume_tell(dir, p->dir, &text, &reported);
+	return link_reply(p->link, MSG_POOL_VOLUME, m->id, 0, &reported, e);
 }
 
 static int
@@ -96,24 +96,24 @@ static int
 on_trial(struct pool *p, const struct msg *m, struct err *e)
 {
 	const struct msg_pool_trial *ask = m->body;
-	struct msg_pool_volume       told;
+	struct msg_pool_volume       reported;
 
 	if (trial_begin(p->dir, ask, e) == -1)
 		return -1;
-	msg_defaults(MSG_POOL_VOLUME, &told);
-	told.path = ask->path;
-	told.mounted = ask->volume;
-	return link_reply(p->link, MSG_POOL_VOLUME, m->id, 0, &told, e);
+	msg_defaults(MSG_POOL_VOLUME, &reported);
+	reported.path = ask->path;
+	reported.mounted = ask->volume;
+	return link_reply(p->link, MSG_POOL_VOLUME, m->id, 0, &reported, e);
 }
 
 static int
 on_look(struct pool *p, const struct msg *m, struct err *e)
 {
-	struct msg_pool_seen told = { 0 };
+	struct msg_pool_seen reported = { 0 };
 
-	if (trial_look(m->body, &told.seen, e) == -1)
+	if (trial_look(m->body, &reported.seen, e) == -1)
 		return -1;
-	return link_reply(p->link, MSG_POOL_SEEN, m->id, 0, &told, e);
+	return link_reply(p->link, MSG_POOL_SEEN, m->id, 0, &reported, e);
 }
 
 static int
@@ -129,8 +129,8 @@ on_trial_end(struct pool *p, const struct msg *m, struct err *e)
 struct listing {
 	int                     dir;
 	const char             *path;
-	struct volume_text     *told;    /* owned */
-	struct msg_pool_volume *volumes; /* owned */
+	struct volume_text     *reported; /* owned */
+	struct msg_pool_volume *volumes;  /* owned */
 	size_t                  n;
 	bool                    truncated;
 };
@@ -142,12 +142,12 @@ list_one(void *arg, struct record *r)
 
 	if (r->trial)
 		return;
-	struct volume_text *more = reallocarray(l->told, l->n + 1, sizeof(*l->told));
+	struct volume_text *more = reallocarray(l->reported, l->n + 1, sizeof(*l->reported));
 	if (more != NULL)
-		l->told = more;
+		l->reported = more;
 	l->truncated |= more == NULL || l->n == LIM_VOLUMES;
 	if (more != NULL && l->n < LIM_VOLUMES)
-		l->told[l->n++] = (struct volume_text){ .record = *r };
+		l->reported[l->n++] = (struct volume_text){ .record = *r };
 }
 
 static int
@@ -162,11 +162,11 @@ list_all(struct listing *l, struct err *e)
 	if (record_each(l->dir, list_one, l, e) == -1)
 		return -1;
 	if (l->n > 0)
-		qsort(l->told, l->n, sizeof(*l->told), by_path);
+		qsort(l->reported, l->n, sizeof(*l->reported), by_path);
 	if ((l->volumes = calloc(l->n + 1, sizeof(*l->volumes))) == NULL)
 		return err_set(e, E_SYS, "no memory for %zu volumes", l->n);
 	for (size_t i = 0; i < l->n; i++)
-		volume_tell(l->dir, l->path, &l->told[i], &l->volumes[i]);
+		volume_tell(l->dir, l->path, &l->reported[i], &l->volumes[i]);
 	return 0;
 }
 
@@ -180,12 +180,12 @@ on_status(struct pool *p, const struct msg *m, struct err *e)
 		return -1;
 	int r = dir == -1 ? 0 : list_all(&l, e);
 	if (r == 0) {
-		struct msg_pool_volumes told = { .volumes = { l.n, l.volumes }, .truncated = l.truncated };
+		struct msg_pool_volumes reported = { .volumes = { l.n, l.volumes }, .truncated = l.truncated };
 
-		r = link_reply(p->link, MSG_POOL_VOLUMES, m->id, 0, &told, e);
+		r = link_reply(p->link, MSG_POOL_VOLUMES, m->id, 0, &reported, e);
 	}
 	free(l.volumes);
-	free(l.told);
+	free(l.reported);
 	return r;
 }
 

@@ -48,14 +48,14 @@ decode(struct record *r, const char *bytes, size_t n, struct err *e)
 {
 	struct msg                    m;
 	int                           result = msg_decode(&m, bytes, n, NULL, 0, FROM_FILE, e);
-	const struct msg_pool_record *told = m.body;
+	const struct msg_pool_record *reported = m.body;
 
 	if (result == 0 && m.type != MSG_POOL_RECORD)
 		result = err_set(e, E_PROTO, "%s does not belong there", msg_name(m.type));
 	if (result == 0) {
-		snprintf(r->path, sizeof(r->path), "%s", told->path);
-		r->size_mb = told->size_mb;
-		r->trial = told->trial;
+		snprintf(r->path, sizeof(r->path), "%s", reported->path);
+		r->size_mb = reported->size_mb;
+		r->trial = reported->trial;
 	}
 	msg_clear(&m);
 	return result;
@@ -93,7 +93,7 @@ record_read(int pool, struct record *r, struct err *e)
 int
 record_write(int pool, const struct record *r, struct err *e)
 {
-	struct msg_pool_record told = { .path = r->path, .size_mb = r->size_mb, .trial = r->trial };
+	struct msg_pool_record reported = { .path = r->path, .size_mb = r->size_mb, .trial = r->trial };
 	struct packet          p = { 0 };
 	struct newfile         file;
 	char                   name[64];
@@ -104,7 +104,7 @@ record_write(int pool, const struct record *r, struct err *e)
 	if (dir == -1 || newfile_open(&file, dir, -1, ".record.", 0600) == -1)
 		return err_sys(e, "make the record of %s", r->path);
 	fd_take(&dir);
-	if (msg_encode(&p, MSG_POOL_RECORD, 0, 0, &told, e) == -1)
+	if (msg_encode(&p, MSG_POOL_RECORD, 0, 0, &reported, e) == -1)
 		newfile_drop(&file);
 	else if (write(file.fd, p.bytes.data, p.bytes.len) != (ssize_t)p.bytes.len || fsync(file.fd) == -1) {
 		err_sys(e, "write the record of %s", r->path);

@@ -185,7 +185,7 @@ build_start(struct worker *w, struct msg *m, struct err *e)
 					     : disk_host(&w->disk, s, w->mounts.workspace, e);
 	if (r == 0)
 		r = disk_watch(&w->disk, s, w->mounts.nextra, e);
-	w->about.disk = w->disk.told;
+	w->about.disk = w->disk.reported;
 	if (r == 0)
 		r = layers_prepare(&layers, s, &w->mounts, e);
 	if (r == 0)
@@ -211,7 +211,7 @@ static int
 ready(struct worker *w, struct err *e)
 {
 	struct msg_resume       found[LIM_EXECS];
-	struct msg_worker_ready told = {
+	struct msg_worker_ready reported = {
 		.init_pid = (uint64_t)w->box.pid,
 		.init = w->box.pidfd,
 		.build_us = w->about.build_us,
@@ -223,13 +223,13 @@ ready(struct worker *w, struct err *e)
 		.net_refusals = w->net.refusals,
 	};
 
-	told.execs.n = exec_list(w, found, LIM_EXECS);
-	told.execs.v = found;
+	reported.execs.n = exec_list(w, found, LIM_EXECS);
+	reported.execs.v = found;
 	ev_timer_stop(w->loop, &w->deadline);
 	if (settle(w, e) == -1)
 		return -1;
 	w->state = READY;
-	if (link_send(w->up, MSG_WORKER_READY, 0, 0, &told, e) == -1)
+	if (link_send(w->up, MSG_WORKER_READY, 0, 0, &reported, e) == -1)
 		return -1;
 	net_sockets_close(&w->net);
 	cgroup_hand_on(&w->cgroup);
@@ -290,7 +290,7 @@ build_find_init(struct worker *w, struct err *e)
 		w->about.image_missing = s->image_missing;
 		w->about.net_mode = s->net_mode;
 		r = disk_remember(&w->disk, &s->disk, e);
-		w->about.disk = w->disk.told;
+		w->about.disk = w->disk.reported;
 		w->box.pid = (pid_t)s->init_pid;
 		w->box.pidfd = s->init_pid > 0 ? sys_pidfd_open(w->box.pid) : -1;
 		/* opened first, looked at second: a recycled pid is seen here */

@@ -315,9 +315,9 @@ job_do(struct worker *w, int channel, struct msg *m)
 static void
 tell(int busy, uint64_t call)
 {
-	struct busy told = { getpid(), call };
+	struct busy reported = { getpid(), call };
 
-	if (write(busy, &told, sizeof(told)) != sizeof(told))
+	if (write(busy, &reported, sizeof(reported)) != sizeof(reported))
 		_exit(1);
 }
 
@@ -355,7 +355,7 @@ static struct {
 	struct worker *worker;
 	int            channel; /* owned; to boxd */
 	int            busy[2]; /* owned; a child writes to it which command it has */
-	ev_io          told;
+	ev_io          reported;
 	ev_timer       begin, refill;
 	LIST_HEAD(, job) jobs; /* owned */
 } all = { .channel = -1, .busy = { -1, -1 } };
@@ -376,13 +376,13 @@ job_has(struct job *j, uint64_t call)
 static void
 hear(void)
 {
-	struct busy told;
+	struct busy reported;
 	struct job *j;
 
-	while (read(all.busy[0], &told, sizeof(told)) == sizeof(told))
+	while (read(all.busy[0], &reported, sizeof(reported)) == sizeof(reported))
 		LIST_FOREACH (j, &all.jobs, next)
-			if (j->pid == told.pid)
-				job_has(j, told.call);
+			if (j->pid == reported.pid)
+				job_has(j, reported.call);
 }
 
 static void
@@ -430,7 +430,7 @@ on_late(struct ev_loop *loop, ev_timer *t, int revents)
 }
 
 static void
-on_told(struct ev_loop *loop, ev_io *io, int revents)
+on_reported(struct ev_loop *loop, ev_io *io, int revents)
 {
 	(void)loop;
 	(void)io;
@@ -538,8 +538,8 @@ begin(struct worker *w, struct err *e)
 	all.channel = fcntl(SUPERVISOR_FD, F_DUPFD_CLOEXEC, 0);
 	if (all.channel == -1 || pipe2(all.busy, O_CLOEXEC | O_NONBLOCK) == -1)
 		return err_sys(e, "create the channel to the mounter");
-	ev_io_init(&all.told, on_told, all.busy[0], EV_READ);
-	ev_io_start(w->loop, &all.told);
+	ev_io_init(&all.reported, on_reported, all.busy[0], EV_READ);
+	ev_io_start(w->loop, &all.reported);
 	ev_timer_init(&all.refill, on_refill, 0., 0.);
 	ev_timer_init(&all.begin, on_begin, 0., 0.);
 	ev_timer_start(w->loop, &all.begin);

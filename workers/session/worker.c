@@ -52,7 +52,7 @@ on_worker_start(struct worker *w, struct msg *m, struct err *e)
 		.net_mode = s->net_mode,
 		.image_missing = s->work == WORK_BUILD && s->image == -1 && *s->spec.image != '\0',
 	};
-	w->about.disk = w->disk.told;
+	w->about.disk = w->disk.reported;
 	w->process_retention_sec = s->process_retention_sec;
 	w->process_retained = s->process_retained;
 	if (owned_msg_copy(&w->spec_kept, MSG_SPEC, &w->about.spec, e) == -1)

@@ -133,7 +133,7 @@ on_gone(void *arg)
 	free(arg);
 }
 
-static const struct guest_ops ops = { on_text, on_binary, on_msg, on_drained, on_gone };
+static const struct ws_handler ops = { on_text, on_binary, on_msg, on_drained, on_gone };
 
 static int
 sit(struct ws *ws, bool relay, struct err *e)

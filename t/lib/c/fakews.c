@@ -12,7 +12,7 @@ must(bool holds)
 }
 
 void
-ws_seat(struct ws *w, const struct guest_ops *ops, void *guest)
+ws_seat(struct ws *w, const struct ws_handler *ops, void *guest)
 {
 	w->ops = ops;
 	w->guest = guest;

@@ -15,15 +15,15 @@ struct fake_ask {
 };
 
 struct ws {
-	const struct guest_ops *ops;
-	void                   *guest;
-	struct buf              sent; /* the last message, with a NUL behind it */
-	size_t                  nsent;
-	struct fake_ask         asks[2048];
-	size_t                  nasks;
-	int                     holds;
-	unsigned                finished; /* the close code; 0: not yet */
-	bool                    refuse;   /* ws_ask fails */
+	const struct ws_handler *ops;
+	void                    *guest;
+	struct buf               sent; /* the last message, with a NUL behind it */
+	size_t                   nsent;
+	struct fake_ask          asks[2048];
+	size_t                   nasks;
+	int                      holds;
+	unsigned                 finished; /* the close code; 0: not yet */
+	bool                     refuse;   /* ws_ask fails */
 };
 
 void fakews_text(struct ws *, const char *text);

@@ -8,7 +8,7 @@ enum { HEADER = 2, LOW_WATER = 65536 };
 /* ---- ws.h ---- */
 
 void
-ws_seat(struct ws *w, const struct guest_ops *ops, void *guest)
+ws_seat(struct ws *w, const struct ws_handler *ops, void *guest)
 {
 	w->ops = ops;
 	w->guest = guest;

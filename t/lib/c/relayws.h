@@ -9,8 +9,8 @@
 enum { RELAYWS_TEXTS = 65536, RELAYWS_WRITES = 1024 };
 
 struct ws {
-	const struct guest_ops *ops;
-	void                   *guest;
+	const struct ws_handler *ops;
+	void                    *guest;
 
 	struct buf texts[RELAYWS_TEXTS]; /* owned; in order */
 	size_t     n;

@@ -22,7 +22,7 @@ enum {
 struct fairq {
 	struct ev_loop *loop;
 	int             set; /* owned */
-	ev_io           told;
+	ev_io           reported;
 	ev_idle         more; /* runs while somebody waits */
 	TAILQ_HEAD(, fairq_class) parties;
 };
@@ -122,7 +122,7 @@ on_more(struct ev_loop *loop, ev_idle *w, int revents)
 }
 
 static void
-on_told(struct ev_loop *loop, ev_io *w, int revents)
+on_reported(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct fairq *t = w->data;
 
@@ -152,11 +152,11 @@ fairq_open(struct ev_loop *loop, struct err *e)
 	}
 	t->loop = loop;
 	TAILQ_INIT(&t->parties);
-	ev_io_init(&t->told, on_told, t->set, EV_READ);
+	ev_io_init(&t->reported, on_reported, t->set, EV_READ);
 	ev_idle_init(&t->more, on_more);
 	ev_set_priority(&t->more, EV_MAXPRI); /* in every round of the loop, and not only in those with nothing else */
-	t->told.data = t->more.data = t;
-	ev_io_start(loop, &t->told);
+	t->reported.data = t->more.data = t;
+	ev_io_start(loop, &t->reported);
 	return t;
 }
 
@@ -168,7 +168,7 @@ fairq_close(struct fairq **tp)
 	if (t == NULL)
 		return;
 	*tp = NULL;
-	ev_io_stop(t->loop, &t->told);
+	ev_io_stop(t->loop, &t->reported);
 	ev_idle_stop(t->loop, &t->more);
 	fd_close(&t->set);
 	free(t);

@@ -101,9 +101,9 @@ may_tell(struct denials *d, const struct denial *one, uint64_t now_ms)
 		return false;
 	if (now_ms - d->second_ms >= 1000) {
 		d->second_ms = now_ms;
-		d->told = 0;
+		d->reported = 0;
 	}
-	return d->told < DENIALS_SECOND;
+	return d->reported < DENIALS_SECOND;
 }
 
 bool
@@ -122,7 +122,7 @@ denials_add(struct denials *d, const struct msg_net_denial *what, uint64_t now_m
 	one->untold = 0;
 	one->told_ms = now_ms;
 	one->was_told = true;
-	d->told++;
+	d->reported++;
 	return true;
 }
 

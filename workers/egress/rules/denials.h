@@ -20,7 +20,7 @@ struct denials {
 	TAILQ_HEAD(denial_list, denial) v; /* owned; newest first */
 	size_t   n;
 	uint64_t second_ms; /* when the second began in which they were logged */
-	unsigned told;
+	unsigned reported;
 };
 
 void denials_init(struct denials *);

@@ -5,7 +5,7 @@
 
 struct set {
 	char                 *name; /* owned */
-	struct compiled_rules laws;
+	struct compiled_rules rules;
 };
 
 struct rule_sets {
@@ -56,7 +56,7 @@ set_init(struct set *s, const struct msg_net_set *from, struct err *e)
 {
 	if ((s->name = strdup(from->name)) == NULL)
 		return err_set(e, E_SYS, "no memory for rules");
-	if (compiled_rules_init(&s->laws, from->rules.v, from->rules.n, e) == -1)
+	if (compiled_rules_init(&s->rules, from->rules.v, from->rules.n, e) == -1)
 		return err_prefix(e, "set '%s'", from->name);
 	return 0;
 }
@@ -88,7 +88,7 @@ rule_sets_free(struct rule_sets **sp)
 		return;
 	*sp = NULL;
 	for (size_t i = 0; i < s->n; i++) {
-		compiled_rules_clear(&s->v[i].laws);
+		compiled_rules_clear(&s->v[i].rules);
 		free(s->v[i].name);
 	}
 	free(s);
@@ -101,9 +101,9 @@ rule_sets_find(const struct rule_sets *s, const char *name)
 
 	for (size_t i = 0; i < s->n; i++) {
 		if (strcmp(s->v[i].name, name) == 0)
-			return &s->v[i].laws;
+			return &s->v[i].rules;
 		if (*s->v[i].name == '\0')
-			common = &s->v[i].laws;
+			common = &s->v[i].rules;
 	}
 	return common;
 }

@@ -9,7 +9,7 @@
  * CLOSING: we have said goodbye and wait for the client's.  DONE: both have, or the client broke the protocol; the
  * flow is finishing.  Frames are written here and not by wslay, which would copy every message twice.
  *
- * Who does not read is first not read either (the flow does that), and the guest sees it by ws_queued; then it
+ * Who does not read is first not read either (the flow does that), and the handler sees it by ws_queued; then it
  * is dropped, because too much waits for it or because it takes nothing for too long.
  */
 #include "http/ws_impl.h"
@@ -51,12 +51,12 @@ struct peek {
 };
 
 struct ws {
-	struct ev_loop         *loop;
-	struct flow            *flow;   /* borrowed */
-	struct caller          *caller; /* borrowed */
-	wslay_event_context_ptr wslay;  /* owned */
-	const struct guest_ops *ops;    /* NULL: nobody is seated */
-	void                   *guest;
+	struct ev_loop          *loop;
+	struct flow             *flow;   /* borrowed */
+	struct caller           *caller; /* borrowed */
+	wslay_event_context_ptr  wslay;  /* owned */
+	const struct ws_handler *ops;    /* NULL: nobody is seated */
+	void                    *handler;
 	enum { OPEN, CLOSING, DONE } state;
 	const char *feed; /* what wslay may read now */
 	size_t      feed_len;
@@ -66,14 +66,14 @@ struct ws {
 	uint64_t    bytes;              /* of it, announced so far */
 	struct peek peek;               /* the same, of a frame none of whose bytes has come yet */
 	struct buf  text;               /* of it, arrived so far */
-	bool        held;               /* by the guest */
-	STAILQ_HEAD(, waiting) backlog; /* owned; messages the guest did not want yet */
+	bool        held;               /* by the handler */
+	STAILQ_HEAD(, waiting) backlog; /* owned; messages the handler did not want yet */
 	size_t   backlog_bytes;
 	bool     heartbeat;
 	bool     pinged;  /* and nothing came since */
 	ev_timer silence; /* runs while heartbeat and not closing */
 	ev_timer goodbye; /* runs in CLOSING */
-	ev_timer later;   /* runs when a released guest has a backlog */
+	ev_timer later;   /* runs when a released handler has a backlog */
 };
 
 /* ---- out --------------------------------------------------------------------------- */
@@ -324,7 +324,7 @@ on_text(struct ws *w)
 	else if (w->held || !STAILQ_EMPTY(&w->backlog))
 		put_off(w);
 	else
-		w->ops->on_text(w->guest, w->text.len > 0 ? w->text.data : "", w->text.len);
+		w->ops->on_text(w->handler, w->text.len > 0 ? w->text.data : "", w->text.len);
 	all_bytes -= w->text.len; /* what was put off is in the backlog */
 	if (w->text.cap > KEEP_BYTES)
 		buf_clear(&w->text);
@@ -338,11 +338,11 @@ on_message(wslay_event_context_ptr ctx, const struct wslay_event_on_msg_recv_arg
 
 	if (w->state != OPEN || w->ops == NULL)
 		return;
-	wslay_event_send(ctx); /* a pong must not wait for what the guest says now */
+	wslay_event_send(ctx); /* a pong must not wait for what the handler says now */
 	if (m->opcode == WSLAY_TEXT_FRAME)
 		on_text(w);
 	else if (m->opcode == WSLAY_BINARY_FRAME)
-		w->ops->on_binary(w->guest);
+		w->ops->on_binary(w->handler);
 }
 
 /* ---- heads --------------------------------------------------------------------------------- */
@@ -443,13 +443,13 @@ on_silence(struct ev_loop *loop, ev_timer *t, int revents)
 	ev_timer_again(loop, t);
 }
 
-/* ---- the guest ------------------------------------------------------------------------------ */
+/* ---- the handler ------------------------------------------------------------------------------ */
 
 void
-ws_seat(struct ws *w, const struct guest_ops *ops, void *guest)
+ws_seat(struct ws *w, const struct ws_handler *ops, void *handler)
 {
 	w->ops = ops;
-	w->guest = guest;
+	w->handler = handler;
 }
 
 void
@@ -463,7 +463,7 @@ void
 ws_release(struct ws *w)
 {
 	w->held = false;
-	if (!STAILQ_EMPTY(&w->backlog)) /* not from inside this call: the guest may be in the middle of something */
+	if (!STAILQ_EMPTY(&w->backlog)) /* not from inside this call: the handler may be in the middle of something */
 		ev_timer_start(w->loop, &w->later);
 }
 
@@ -479,7 +479,7 @@ on_later(struct ev_loop *loop, ev_timer *t, int revents)
 		STAILQ_REMOVE_HEAD(&w->backlog, next);
 		w->backlog_bytes -= k->text.len + BACKLOG_EACH;
 		all_bytes -= k->text.len;
-		w->ops->on_text(w->guest, k->text.len > 0 ? k->text.data : "", k->text.len);
+		w->ops->on_text(w->handler, k->text.len > 0 ? k->text.data : "", k->text.len);
 		buf_clear(&k->text);
 		free(k);
 	}
@@ -503,14 +503,14 @@ void
 ws_drained(struct ws *w)
 {
 	if (w->ops != NULL && w->state == OPEN)
-		w->ops->on_drained(w->guest);
+		w->ops->on_drained(w->handler);
 }
 
 void
 ws_deliver(struct ws *w, struct msg *m)
 {
 	if (w->ops != NULL)
-		w->ops->on_msg(w->guest, m);
+		w->ops->on_msg(w->handler, m);
 }
 
 /* ---- open and close ---------------------------------------------------------------------------- */
@@ -557,7 +557,7 @@ ws_close(struct ws **wp)
 		return;
 	*wp = NULL;
 	if (w->ops != NULL)
-		w->ops->on_gone(w->guest);
+		w->ops->on_gone(w->handler);
 	ev_timer_stop(w->loop, &w->silence);
 	ev_timer_stop(w->loop, &w->goodbye);
 	ev_timer_stop(w->loop, &w->later);

@@ -1,6 +1,6 @@
 /*
- * One WebSocket of LangBot's door after its handshake, and the guest behind it: the actions of /rpc/ws, or a
- * relay to a managed process.  The guest sees whole messages and the supervisor's answers; it never sees a socket.
+ * One WebSocket of LangBot's door after its handshake, and the handler behind it: the actions of /rpc/ws, or a
+ * relay to a managed process.  The handler sees whole messages and the supervisor's answers; it never sees a socket.
  */
 #ifndef GATEWAY_WS_H
 #define GATEWAY_WS_H
@@ -26,25 +26,25 @@ enum {
 	WS_TRY_LATER = 1013,
 };
 
-struct guest_ops {
+struct ws_handler {
 	/* One whole TEXT message, valid UTF-8, at most LIM_WS_MESSAGE; valid during the call. */
-	void (*on_text)(void *guest, const char *text, size_t n);
+	void (*on_text)(void *handler, const char *text, size_t n);
 
 	/* A BINARY message came; its bytes are not kept. */
-	void (*on_binary)(void *guest);
+	void (*on_binary)(void *handler);
 
 	/* A reply, or a notice, of the supervisor for this connection; cleared after the call. */
-	void (*on_msg)(void *guest, struct msg *);
+	void (*on_msg)(void *handler, struct msg *);
 
 	/* So much has been taken by the client's socket that ws_queued is under the low water again, or nothing is queued any more. */
-	void (*on_drained)(void *guest);
+	void (*on_drained)(void *handler);
 
-	/* It is over: no call to the ws is allowed any more, the guest frees itself.  Called once, by the loop. */
-	void (*on_gone)(void *guest);
+	/* It is over: no call to the ws is allowed any more, the handler frees itself.  Called once, by the loop. */
+	void (*on_gone)(void *handler);
 };
 
-/* From here on messages go to this guest. */
-void ws_seat(struct ws *, const struct guest_ops *, void *guest);
+/* From here on messages go to this handler. */
+void ws_seat(struct ws *, const struct ws_handler *, void *handler);
 
 /* One TEXT message, unfragmented; the buf is taken and empty after the call. */
 void ws_send_text(struct ws *, struct buf *);
@@ -53,8 +53,8 @@ void ws_send_text(struct ws *, struct buf *);
 size_t ws_queued(const struct ws *);
 
 /*
- * The guest wants no message now, for its own reason, until released.  The client is still read for a while, so
- * that its pings are answered; when LIM_WS_BACKLOG bytes wait for the guest, no more.
+ * The handler wants no message now, for its own reason, until released.  The client is still read for a while, so
+ * that its pings are answered; when LIM_WS_BACKLOG bytes wait for the handler, no more.
  */
 void ws_hold(struct ws *);
 void ws_release(struct ws *);
@@ -63,7 +63,7 @@ void ws_release(struct ws *);
 void ws_finish(struct ws *, unsigned code, const char *reason);
 
 /*
- * A request (id: the guest's own choice, growing, not 0) or a notice (id 0) to the supervisor, in this connection's
+ * A request (id: the handler's own choice, growing, not 0) or a notice (id 0) to the supervisor, in this connection's
  * name.  The answer comes by on_msg, untyped: msg_expect gives it its type.
  */
 int ws_ask(struct ws *, enum msg_type, uint64_t id, const void *body, struct err *);

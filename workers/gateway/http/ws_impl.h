@@ -1,4 +1,4 @@
-/* What the HTTP door sees of a WebSocket; its guest sees ws.h. */
+/* What the HTTP door sees of a WebSocket; its handler sees ws.h. */
 #ifndef GATEWAY_WS_IMPL_H
 #define GATEWAY_WS_IMPL_H
 
@@ -14,7 +14,7 @@ size_t ws_bytes(struct ws *, const char *, size_t n);
 void   ws_drained(struct ws *);
 void   ws_deliver(struct ws *, struct msg *);
 
-/* Report the end to the guest. */
+/* Report the end to the handler. */
 void ws_close(struct ws **);
 
 #endif

@@ -467,7 +467,7 @@ on_gone(void *guest)
 	free(a);
 }
 
-static const struct guest_ops ops = {
+static const struct ws_handler ops = {
 	.on_text = on_text,
 	.on_binary = on_binary,
 	.on_msg = on_msg,

@@ -346,9 +346,9 @@ on_write_answer(struct relay *r, const struct msg *m)
 }
 
 static void
-on_text(void *guest, const char *text, size_t n)
+on_text(void *handler, const char *text, size_t n)
 {
-	struct relay *r = guest;
+	struct relay *r = handler;
 
 	if (r->finished || r->stdin_closed)
 		return;
@@ -365,12 +365,12 @@ on_text(void *guest, const char *text, size_t n)
 
 /* As upstream has it. */
 static void
-on_binary(void *guest)
+on_binary(void *handler)
 {
-	(void)guest;
+	(void)handler;
 }
 
-/* ---- the guest ---- */
+/* ---- the handler ---- */
 
 static void
 on_closing(struct relay *r, const struct msg_closing *c)
@@ -383,9 +383,9 @@ on_closing(struct relay *r, const struct msg_closing *c)
 }
 
 static void
-on_msg(void *guest, struct msg *m)
+on_msg(void *handler, struct msg *m)
 {
-	struct relay *r = guest;
+	struct relay *r = handler;
 
 	if (r->finished)
 		return;
@@ -400,18 +400,18 @@ on_msg(void *guest, struct msg *m)
 }
 
 static void
-on_drained(void *guest)
+on_drained(void *handler)
 {
-	struct relay *r = guest;
+	struct relay *r = handler;
 
 	if (!r->finished)
 		go_on(r);
 }
 
 static void
-on_gone(void *guest)
+on_gone(void *handler)
 {
-	struct relay *r = guest;
+	struct relay *r = handler;
 
 	framer_clear(&r->framer);
 	queue_clear(&r->output);
@@ -419,7 +419,7 @@ on_gone(void *guest)
 	free(r);
 }
 
-static const struct guest_ops ops = {
+static const struct ws_handler ops = {
 	.on_text = on_text,
 	.on_binary = on_binary,
 	.on_msg = on_msg,

@@ -17,21 +17,21 @@ void
 disk_init(struct disk *d)
 {
 	*d = (struct disk){ .tree = -1 };
-	msg_defaults(MSG_DISK, &d->told);
+	msg_defaults(MSG_DISK, &d->reported);
 }
 
 int
-disk_remember(struct disk *d, const struct msg_disk *told, struct err *e)
+disk_remember(struct disk *d, const struct msg_disk *reported, struct err *e)
 {
-	d->told = *told;
-	return owned_msg_copy(&d->kept, MSG_DISK, &d->told, e);
+	d->reported = *reported;
+	return owned_msg_copy(&d->kept, MSG_DISK, &d->reported, e);
 }
 
 static int
 tell_memory(struct disk *d, const struct msg_worker_start *s, const char *why, struct err *e)
 {
 	struct buf      quota = { 0 };
-	struct msg_disk told = {
+	struct msg_disk reported = {
 		.workspace = "tmpfs",
 		.limit_bytes = s->spec.workspace_mb * MIB,
 		.limit_inodes = s->inodes,
@@ -42,8 +42,8 @@ tell_memory(struct disk *d, const struct msg_worker_start *s, const char *why, s
 	buf_printf(
 	    &quota, "size and nr_inodes of a tmpfs; it counts as memory%s%s", *why ? "; not on a disk: " : "", why);
 	buf_append(&quota, "", 1);
-	told.quota = quota.failed ? "" : quota.data;
-	int r = disk_remember(d, &told, e);
+	reported.quota = quota.failed ? "" : quota.data;
+	int r = disk_remember(d, &reported, e);
 	buf_clear(&quota);
 	return r;
 }
@@ -51,7 +51,7 @@ tell_memory(struct disk *d, const struct msg_worker_start *s, const char *why, s
 static int
 tell_made(struct disk *d, const struct disk_mechanism *m, const struct disk_made *made, uint64_t since, struct err *e)
 {
-	struct msg_disk told = {
+	struct msg_disk reported = {
 		.workspace = m->name,
 		.quota = m->quota,
 		.limit_bytes = made->bytes,
@@ -62,7 +62,7 @@ tell_made(struct disk *d, const struct disk_mechanism *m, const struct disk_made
 	};
 
 	d->tree = made->tree;
-	return disk_remember(d, &told, e);
+	return disk_remember(d, &reported, e);
 }
 
 static bool requires(const struct msg_spec *spec, const char *wall)

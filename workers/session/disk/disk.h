@@ -46,9 +46,9 @@ struct disk_mechanism {
 extern const struct disk_mechanism disk_loop, disk_btrfs;
 
 struct disk {
-	struct msg_disk   told; /* for the state file; borrows from the next */
+	struct msg_disk   reported; /* for the state file; borrows from the next */
 	struct owned_msg  kept;
-	struct msg_disk   shown; /* the same with what a watcher keeps beside it; borrows from told or the next */
+	struct msg_disk   shown; /* the same with what a watcher keeps beside it; borrows from reported or the next */
 	struct owned_msg  shown_kept;
 	struct disk_limit quota;        /* of the spec; 0: none */
 	struct disk_limit watched;      /* what a watcher keeps, because no kernel does; 0: nothing */

@@ -85,20 +85,20 @@ find_kernel(int dir, const struct disk_limit *limit, struct err *why)
 }
 
 static int
-tell_watched(struct disk *d, struct msg_disk *told, const char *why, struct err *e)
+tell_watched(struct disk *d, struct msg_disk *reported, const char *why, struct err *e)
 {
 	struct buf quota = { 0 };
 
 	buf_printf(&quota, "a watcher, before, while and after a command runs; no kernel quota: %s", why);
 	buf_append(&quota, "", 1);
-	told->quota = quota.failed ? "a watcher" : quota.data;
-	int r = disk_remember(d, told, e);
+	reported->quota = quota.failed ? "a watcher" : quota.data;
+	int r = disk_remember(d, reported, e);
 	buf_clear(&quota);
 	return r;
 }
 
 static int
-set_limit(struct disk *d, struct msg_disk *told, const struct msg_worker_start *s, int workspace, struct err *e)
+set_limit(struct disk *d, struct msg_disk *reported, const struct msg_worker_start *s, int workspace, struct err *e)
 {
 	const struct disk_limit limit = { s->spec.workspace_quota_mb * MIB, s->entries };
 	struct err              why = { .text = "" };
@@ -110,31 +110,31 @@ set_limit(struct disk *d, struct msg_disk *told, const struct msg_worker_start *
 	if (s->uid_count == 1)
 		err_set(&why, E_BACKEND, "boxd is not root");
 	int k = s->uid_count == 1 ? -1 : find_kernel(dir, &limit, &why);
-	told->limit_bytes = limit.bytes;
-	told->limit_inodes = limit.entries;
-	told->setup_us = span_us() - since;
+	reported->limit_bytes = limit.bytes;
+	reported->limit_inodes = limit.entries;
+	reported->setup_us = span_us() - since;
 	if (k == -1)
-		return tell_watched(d, told, why.text, e);
-	told->quota = kernels[k].quota;
-	told->hard_bytes = true;
-	told->hard_inodes = kernels[k].counts_inodes;
+		return tell_watched(d, reported, why.text, e);
+	reported->quota = kernels[k].quota;
+	reported->hard_bytes = true;
+	reported->hard_inodes = kernels[k].counts_inodes;
 	if (!kernels[k].counts_inodes)
-		told->limit_inodes = 0;
-	return disk_remember(d, told, e);
+		reported->limit_inodes = 0;
+	return disk_remember(d, reported, e);
 }
 
 int
 disk_host(struct disk *d, const struct msg_worker_start *s, int workspace, struct err *e)
 {
-	struct msg_disk told = { .workspace = "host", .quota = "none" };
+	struct msg_disk reported = { .workspace = "host", .quota = "none" };
 
 	if (s->spec.host_path_mode == MOUNT_RO) {
-		told.quota = "read-only";
-		return disk_remember(d, &told, e);
+		reported.quota = "read-only";
+		return disk_remember(d, &reported, e);
 	}
 	if (s->spec.workspace_quota_mb == 0)
-		return disk_remember(d, &told, e);
-	return set_limit(d, &told, s, workspace, e);
+		return disk_remember(d, &reported, e);
+	return set_limit(d, &reported, s, workspace, e);
 }
 
 static int
@@ -142,7 +142,7 @@ show_extra(struct disk *d, size_t extra, struct err *e)
 {
 	struct buf quota = { 0 };
 
-	buf_printf(&quota, "%s; a watcher for what is in %zu writable extra mounts%s", d->told.quota, extra,
+	buf_printf(&quota, "%s; a watcher for what is in %zu writable extra mounts%s", d->reported.quota, extra,
 	    d->watches_host ? " too" : "");
 	buf_append(&quota, "", 1);
 	if (!quota.failed)
@@ -155,9 +155,9 @@ show_extra(struct disk *d, size_t extra, struct err *e)
 int
 disk_watch(struct disk *d, const struct msg_worker_start *s, size_t extra, struct err *e)
 {
-	d->shown = d->told;
+	d->shown = d->reported;
 	d->quota = (struct disk_limit){ s->spec.workspace_quota_mb * MIB, s->entries };
-	d->watches_host = !mounts_private(&s->spec) && d->told.limit_bytes > 0 && !d->told.hard_bytes;
+	d->watches_host = !mounts_private(&s->spec) && d->reported.limit_bytes > 0 && !d->reported.hard_bytes;
 	if (!d->watches_host && extra == 0)
 		return 0;
 	d->watched = d->quota;
