@@ -6,7 +6,7 @@
 #include "flow/hello.h"
 #include "flow/tracked.h"
 #include "flow/fairq.h"
-#include "rules/own.h"
+#include "rules/boxd_ports.h"
 #include "rules/route.h"
 #include "rules/rule_sets.h"
 #include "wire/link.h"
@@ -21,7 +21,7 @@ struct egress {
 	struct rule_sets *sets;
 	char             *buffer; /* of PUMP_BUFFER; used by one flow after the other */
 	int               spare;  /* a descriptor to give back when no other is left; -1: used */
-	struct own        own;
+	struct boxd_ports boxd_ports;
 	struct tracked    tracked;     /* owned; of the host */
 	uint64_t          connections; /* of one session at one time */
 	uint64_t          dns_bytes;   /* of one session in a minute */

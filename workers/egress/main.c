@@ -63,9 +63,9 @@ prepare(struct egress *g, const struct msg_egress_start *s, struct err *e)
 	g->dns_bytes = s->dns_bytes;
 	g->spare = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
 	tracked_open(&g->tracked, TRACKED_DIR);
-	if (own_parse(&g->own, &s->own, e) == -1 || (g->sets = rule_sets_new(s->sets.v, s->sets.n, e)) == NULL ||
-	    (g->routes = routes_open(e)) == NULL || (g->hello = hello_open(e)) == NULL ||
-	    (g->turns = fairq_open(g->loop, e)) == NULL ||
+	if (boxd_ports_parse(&g->boxd_ports, &s->own, e) == -1 ||
+	    (g->sets = rule_sets_new(s->sets.v, s->sets.n, e)) == NULL || (g->routes = routes_open(e)) == NULL ||
+	    (g->hello = hello_open(e)) == NULL || (g->turns = fairq_open(g->loop, e)) == NULL ||
 	    (g->resolver = resolver_open(g->loop, &s->resolvers, g->asking, e)) == NULL)
 		return -1;
 	g->buffer = malloc(PUMP_BUFFER);

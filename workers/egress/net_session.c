@@ -23,7 +23,7 @@ on_question(void *arg, const char *name, struct verdict *v)
 
 	t->numbers.dns_queries++;
 	net_session_changed(t);
-	reach_judge_name(&t->reach, name, v);
+	access_judge_name(&t->access, name, v);
 	if (!v->allowed)
 		net_session_deny(t, NET_DNS, name, &(struct netaddr){ 0 }, 0, v->rule);
 }
@@ -39,14 +39,14 @@ on_address(void *arg, const char *name, const struct netaddr *a, uint32_t ttl_se
 	struct place        p;
 	struct verdict      v;
 
-	reach_place(&t->reach, a, 0, &p);
+	access_place(&t->access, a, 0, &p);
 	if (p.way == WAY_NONE)
 		return false;
-	if ((p.way == WAY_OWN || netrange_of(a) != NULL) && !reach_somewhere(&t->reach, &p, name, &v)) {
+	if ((p.way == WAY_OWN || netrange_of(a) != NULL) && !access_somewhere(&t->access, &p, name, &v)) {
 		net_session_deny(t, NET_DNS, name, a, 0, v.rule);
 		return false;
 	}
-	reach_pin(&t->reach, a, name, ttl_sec);
+	access_pin(&t->access, a, name, ttl_sec);
 	return true;
 }
 
@@ -75,7 +75,7 @@ on_refusal(void *arg, const struct refusal *r)
 		return;
 	}
 	refusal_rule(r, rule);
-	reach_names(&t->reach, &r->to, &names);
+	access_names(&t->access, &r->to, &names);
 	net_session_deny(t, r->kind, names.n > 0 ? names.v[0] : "", &r->to, r->port, rule);
 }
 
@@ -100,16 +100,16 @@ net_session_catch_up(struct net_session *t)
 /* ---- life ---------------------------------------------------------------------------- */
 
 static int
-open_reach(struct net_session *t, const struct msg_egress_open *m, struct err *e)
+open_access(struct net_session *t, const struct msg_egress_open *m, struct err *e)
 {
-	t->reach.routes = t->egress->routes;
-	t->reach.own = &t->egress->own;
-	t->reach.set = rule_sets_find(t->egress->sets, t->set);
-	if ((t->reach.pins = pins_open()) == NULL)
+	t->access.routes = t->egress->routes;
+	t->access.boxd_ports = &t->egress->boxd_ports;
+	t->access.set = rule_sets_find(t->egress->sets, t->set);
+	if ((t->access.pins = pins_open()) == NULL)
 		return err_set(e, E_SYS, "no memory for names");
 	if (m->narrow.n == 0)
 		return 0;
-	return compiled_rules_init(&t->reach.narrow, m->narrow.v, m->narrow.n, e);
+	return compiled_rules_init(&t->access.narrow, m->narrow.v, m->narrow.n, e);
 }
 
 static int
@@ -171,7 +171,7 @@ net_session_open(struct egress *g, struct msg *m, struct err *e)
 		return NULL;
 	}
 	net_session_remember(t, &o->before);
-	if (open_reach(t, o, e) == -1 || open_sockets(t, m, e) == -1)
+	if (open_access(t, o, e) == -1 || open_sockets(t, m, e) == -1)
 		net_session_close(&t);
 	return t;
 }
@@ -206,8 +206,8 @@ net_session_close(struct net_session **tp)
 	dns_close(&t->dns);
 	fd_close(&t->listener);
 	fd_close(&t->refusals);
-	pins_close(&t->reach.pins);
-	compiled_rules_clear(&t->reach.narrow);
+	pins_close(&t->access.pins);
+	compiled_rules_clear(&t->access.narrow);
 	denials_clear(&t->denials);
 	t->egress->tenants--;
 	free(t->set);
@@ -226,7 +226,7 @@ net_session_id(const struct net_session *t)
 static bool
 may_stay(struct net_session *t, struct flow *f, struct verdict *v)
 {
-	reach_judge(&t->reach, &f->place, f->names, f->n_names, v);
+	access_judge(&t->access, &f->place, f->names, f->n_names, v);
 	if (!v->allowed)
 		return false;
 	if (!v->by_name || flow_look_now(f))
@@ -241,7 +241,7 @@ net_session_rejudge(struct net_session *t)
 	struct flow   *f, *following;
 	struct verdict v;
 
-	t->reach.set = rule_sets_find(t->egress->sets, t->set);
+	t->access.set = rule_sets_find(t->egress->sets, t->set);
 	for (f = TAILQ_FIRST(&t->flows); f != NULL; f = following) {
 		following = TAILQ_NEXT(f, next);
 		if (may_stay(t, f, &v))

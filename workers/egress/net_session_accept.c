@@ -113,7 +113,7 @@ on_said(void *arg, struct flow *f, enum said said, const char *name)
 	char                rule[LIM_NET_RULE + 1];
 
 	if (said == SAID_NAME)
-		reach_judge(&t->reach, &f->place, &name, 1, &v);
+		access_judge(&t->access, &f->place, &name, 1, &v);
 	if (v.allowed && flow_rename(f, &name, 1) == 0)
 		return true;
 	say_why(rule, said, name);
@@ -192,9 +192,9 @@ judge(struct net_session *t, int *fd, const struct netaddr *to, uint16_t port)
 	struct names   names;
 	struct verdict v;
 
-	reach_place(&t->reach, to, port, &p);
-	reach_names(&t->reach, to, &names);
-	reach_judge(&t->reach, &p, names.v, names.n, &v);
+	access_place(&t->access, to, port, &p);
+	access_names(&t->access, to, &names);
+	access_judge(&t->access, &p, names.v, names.n, &v);
 	if (!v.allowed) {
 		flow_reset(fd);
 		net_session_deny(t, NET_TCP, v.name, to, port, v.rule);

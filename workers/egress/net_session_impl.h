@@ -4,14 +4,14 @@
 
 #include "flow/flow.h"
 #include "rules/denials.h"
-#include "rules/reach.h"
+#include "rules/access.h"
 #include "net_session.h"
 
 struct net_session {
 	struct egress      *egress;
 	uint64_t            id;
 	char               *set; /* owned; whose rules */
-	struct reach        reach;
+	struct access       access;
 	int                 listener, refusals; /* owned; the latter may be -1 */
 	ev_io               knocking;           /* at the listener; runs unless looking away */
 	ev_timer            away;               /* runs while the kernel has no room */

@@ -13,7 +13,7 @@
 #include "flow/hello.h"
 #include "flow/pump.h"
 #include "flow/fairq.h"
-#include "rules/reach.h"
+#include "rules/access.h"
 
 #define FLOW_CONNECT_SEC 30.0  /* until the other side has answered */
 #define FLOW_BUFFER (64 * KIB) /* bytes that the kernel keeps for a small one, each way and each side */

@@ -272,7 +272,7 @@ check_handshake(const struct visitor *v, const char **why)
 }
 
 static int
-seat_guest(struct visitor *v, bool mcp, struct err *e)
+seat_handler(struct visitor *v, bool mcp, struct err *e)
 {
 	struct relay_plan plan = {
 		.session = v->route.session,
@@ -312,7 +312,7 @@ upgrade(struct visitor *v)
 	if (b.failed)
 		flow_drop(v->flow, "no memory");
 	flow_send(v->flow, &b);
-	if (seat_guest(v, mcp, &e) == -1)
+	if (seat_handler(v, mcp, &e) == -1)
 		ws_finish(v->ws, WS_INTERNAL, e.text);
 	flow_release(v->flow, HOLD_ANSWER);
 	flow_again(v->flow);

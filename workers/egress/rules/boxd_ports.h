@@ -1,27 +1,27 @@
 /* The doors of boxd itself, which no rule opens. */
-#ifndef EGRESS_OWN_H
-#define EGRESS_OWN_H
+#ifndef EGRESS_BOXD_PORTS_H
+#define EGRESS_BOXD_PORTS_H
 
 #include "base/netaddr.h"
 #include "wire/msg.h"
 
-enum { OWN_MOST = 16 };
+enum { BOXD_PORTS_MOST = 16 };
 
-struct own {
+struct boxd_ports {
 	size_t n;
 	struct {
 		struct netaddr address;
 		uint16_t       port;
-	} v[OWN_MOST];
+	} v[BOXD_PORTS_MOST];
 };
 
 /* From "1.2.3.4:5", "[::1]:5". */
-int own_parse(struct own *, const struct strs *, struct err *);
+int boxd_ports_parse(struct boxd_ports *, const struct strs *, struct err *);
 
 /*
  * host_own: the address is one of this machine.  There such a port is refused on all of them: a door that listens on
  * one address may be reached by another.
  */
-bool own_is(const struct own *, const struct netaddr *, uint16_t port, bool host_own);
+bool boxd_ports_have(const struct boxd_ports *, const struct netaddr *, uint16_t port, bool host_own);
 
 #endif

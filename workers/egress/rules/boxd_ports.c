@@ -1,4 +1,4 @@
-#include "rules/own.h"
+#include "rules/boxd_ports.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,11 +34,11 @@ parse(const char *text, struct netaddr *a, uint16_t *port)
 }
 
 int
-own_parse(struct own *o, const struct strs *from, struct err *e)
+boxd_ports_parse(struct boxd_ports *o, const struct strs *from, struct err *e)
 {
-	*o = (struct own){ 0 };
-	if (from->n > OWN_MOST)
-		return err_set(e, E_INVALID, "%zu doors, of at most %d", from->n, OWN_MOST);
+	*o = (struct boxd_ports){ 0 };
+	if (from->n > BOXD_PORTS_MOST)
+		return err_set(e, E_INVALID, "%zu doors, of at most %d", from->n, BOXD_PORTS_MOST);
 	for (; o->n < from->n; o->n++)
 		if (!parse(from->v[o->n], &o->v[o->n].address, &o->v[o->n].port))
 			return err_set(e, E_INVALID, "'%s' is not address:port", from->v[o->n]);
@@ -46,7 +46,7 @@ own_parse(struct own *o, const struct strs *from, struct err *e)
 }
 
 bool
-own_is(const struct own *o, const struct netaddr *a, uint16_t port, bool host_own)
+boxd_ports_have(const struct boxd_ports *o, const struct netaddr *a, uint16_t port, bool host_own)
 {
 	for (size_t i = 0; i < o->n; i++)
 		if (o->v[i].port == port && (host_own || netaddr_same(&o->v[i].address, a)))

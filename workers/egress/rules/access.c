@@ -1,4 +1,4 @@
-#include "rules/reach.h"
+#include "rules/access.h"
 
 #include "base/clock.h"
 
@@ -9,14 +9,14 @@ now_sec(void)
 }
 
 static bool
-is_boxd_own(const struct reach *r, const struct place *p)
+is_boxd_own(const struct access *r, const struct place *p)
 {
-	return own_is(r->own, &p->address, p->port, p->way == WAY_OWN) ||
-	       (p->embedded.family != 0 && own_is(r->own, &p->embedded, p->port, p->embedded_own));
+	return boxd_ports_have(r->boxd_ports, &p->address, p->port, p->way == WAY_OWN) ||
+	       (p->embedded.family != 0 && boxd_ports_have(r->boxd_ports, &p->embedded, p->port, p->embedded_own));
 }
 
 void
-reach_place(const struct reach *r, const struct netaddr *a, uint16_t port, struct place *p)
+access_place(const struct access *r, const struct netaddr *a, uint16_t port, struct place *p)
 {
 	*p = (struct place){ .address = *a, .port = port, .way = route_to(r->routes, a) };
 	if (netaddr_embedded(a, &p->embedded))
@@ -25,25 +25,25 @@ reach_place(const struct reach *r, const struct netaddr *a, uint16_t port, struc
 }
 
 void
-reach_names(const struct reach *r, const struct netaddr *a, struct names *names)
+access_names(const struct access *r, const struct netaddr *a, struct names *names)
 {
 	names->n = pins_names(r->pins, a, now_sec(), names->v);
 }
 
 void
-reach_pin(struct reach *r, const struct netaddr *a, const char *name, uint32_t ttl_sec)
+access_pin(struct access *r, const struct netaddr *a, const char *name, uint32_t ttl_sec)
 {
 	pins_add(r->pins, a, name, ttl_sec, now_sec());
 }
 
 static const struct rules *
-set_of(const struct reach *r)
+set_of(const struct access *r)
 {
 	return r->set != NULL ? r->set->rules : NULL;
 }
 
 void
-reach_judge(const struct reach *r, const struct place *p, const char *const *names, size_t n, struct verdict *v)
+access_judge(const struct access *r, const struct place *p, const char *const *names, size_t n, struct verdict *v)
 {
 	struct target t = {
 		.address = p->address,
@@ -60,7 +60,7 @@ reach_judge(const struct reach *r, const struct place *p, const char *const *nam
 }
 
 void
-reach_judge_name(const struct reach *r, const char *name, struct verdict *v)
+access_judge_name(const struct access *r, const char *name, struct verdict *v)
 {
 	rules_judge_name(set_of(r), r->narrow.rules, name, v);
 }
@@ -68,12 +68,12 @@ reach_judge_name(const struct reach *r, const char *name, struct verdict *v)
 /* At the ports where this list changes its mind. */
 static bool
 somewhere_in(
-    const struct reach *r, struct place *p, const struct compiled_rules *l, const char *name, struct verdict *v)
+    const struct access *r, struct place *p, const struct compiled_rules *l, const char *name, struct verdict *v)
 {
 	for (size_t i = 0; i < l->edges.n; i++) {
 		p->port = l->edges.v[i];
 		p->boxd_own = is_boxd_own(r, p);
-		reach_judge(r, p, &name, 1, v);
+		access_judge(r, p, &name, 1, v);
 		if (v->allowed)
 			return true;
 	}
@@ -81,7 +81,7 @@ somewhere_in(
 }
 
 bool
-reach_somewhere(const struct reach *r, const struct place *at, const char *name, struct verdict *v)
+access_somewhere(const struct access *r, const struct place *at, const char *name, struct verdict *v)
 {
 	static const struct compiled_rules none;
 	struct place                       p = *at;
@@ -93,6 +93,6 @@ reach_somewhere(const struct reach *r, const struct place *at, const char *name,
 	if (somewhere_in(r, &p, set, name, v) || somewhere_in(r, &p, &r->narrow, name, v))
 		return true;
 	p.port = 443; /* the refusal that most would get */
-	reach_judge(r, &p, &name, 1, v);
+	access_judge(r, &p, &name, 1, v);
 	return v->allowed;
 }
