@@ -42,21 +42,18 @@ registry_open(struct boxd *h, struct err *e)
 {
 	struct registry *r = calloc(1, sizeof(*r));
 
-	if (r == NULL) {
+	if (r == NULL || (r->slots = calloc(h->config->max_sessions * 2, sizeof(bool))) == NULL) {
 		err_set(e, E_SYS, "no memory for the registry");
+		free(r);
 		return NULL;
 	}
 	r->boxd = h;
+	r->nslots = h->config->max_sessions * 2; /* spares, and adopted ones beyond a lowered maximum, need some too */
 	TAILQ_INIT(&r->by_age);
 	hash_key_make(&r->key);
-	r->nslots = h->config->max_sessions * 2; /* spares, and adopted ones beyond a lowered maximum, need some too */
-	r->slots = calloc(r->nslots, sizeof(*r->slots));
-	if (r->slots == NULL)
-		err_set(e, E_SYS, "no memory for the registry");
-	else if ((r->groups = groups_open(e)) != NULL && (r->requests = request_index_open(e)) != NULL)
-		return r;
-	registry_close(&r);
-	return NULL;
+	if ((r->groups = groups_open(e)) == NULL || (r->requests = request_index_open(e)) == NULL)
+		registry_close(&r);
+	return r;
 }
 
 struct session *

@@ -1,5 +1,6 @@
 #include "core/request.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/fd.h"
@@ -90,13 +91,10 @@ request_index_of_conn(const struct request_index *i, uint64_t conn)
 {
 	struct request *r;
 
-	for (size_t b = conn % BUCKETS; b < BUCKETS; b++) {
+	for (size_t b = conn % BUCKETS; b < (conn == 0 ? BUCKETS : conn % BUCKETS + 1); b++)
 		LIST_FOREACH (r, &i->by_conn[b], same_conn)
 			if (conn == 0 || r->conn == conn)
 				return r;
-		if (conn != 0)
-			break;
-	}
 	return NULL;
 }
 
@@ -190,6 +188,7 @@ request_park(struct request *r)
 struct request *
 request_take(struct request *r)
 {
+	assert(r->of != NULL); /* what was taken once belongs to whoever took it */
 	leave_client(r);
 	if (r->exec != 0)
 		LIST_REMOVE(r, same_exec);
@@ -285,40 +284,43 @@ next_of(struct request_list *taken)
 	return r;
 }
 
+enum which { ALL, OF_TYPE, FORWARDED, SENT };
+
+static bool
+is_wanted(const struct request *r, enum which w, enum msg_type t)
+{
+	switch (w) {
+	case OF_TYPE:
+		return r->type == t;
+	case FORWARDED:
+		return is_forwarded(r);
+	case SENT:
+		return is_forwarded(r) && r->held.bytes.len == 0 && r->attachment == NULL;
+	case ALL:
+		break;
+	}
+	return true;
+}
+
 static void
-take(struct requests *all, bool (*want)(const struct request *, enum msg_type), enum msg_type t,
-    struct request_list *taken)
+take(struct requests *all, enum which w, enum msg_type t, struct request_list *taken)
 {
 	struct request *r = TAILQ_FIRST(&all->list), *next;
 
 	TAILQ_INIT(taken);
 	for (; r != NULL; r = next) {
 		next = TAILQ_NEXT(r, next);
-		if (want(r, t)) {
+		if (is_wanted(r, w, t)) {
 			request_take(r);
 			TAILQ_INSERT_TAIL(taken, r, next);
 		}
 	}
 }
 
-static bool
-is_any(const struct request *r, enum msg_type t)
-{
-	(void)r;
-	(void)t;
-	return true;
-}
-
 void
 requests_take_all(struct requests *all, struct request_list *taken)
 {
-	take(all, is_any, MSG_NONE, taken);
-}
-
-static bool
-is_of_type(const struct request *r, enum msg_type t)
-{
-	return r->type == t;
+	take(all, ALL, MSG_NONE, taken);
 }
 
 void
@@ -327,19 +329,18 @@ requests_reply_all(struct requests *all, enum msg_type t, struct boxd *h, enum m
 	struct request_list taken;
 	struct request     *r;
 
-	take(all, is_of_type, t, &taken);
+	take(all, OF_TYPE, t, &taken);
 	while ((r = next_of(&taken)) != NULL)
 		request_reply(r, h, result, body);
 }
 
 static void
-fail_all(struct requests *all, bool (*want)(const struct request *, enum msg_type), enum msg_type t, struct boxd *h,
-    const struct err *why)
+fail(struct requests *all, enum which w, enum msg_type t, struct boxd *h, const struct err *why)
 {
 	struct request_list taken;
 	struct request     *r;
 
-	take(all, want, t, &taken);
+	take(all, w, t, &taken);
 	while ((r = next_of(&taken)) != NULL)
 		request_fail(r, h, why);
 }
@@ -347,7 +348,19 @@ fail_all(struct requests *all, bool (*want)(const struct request *, enum msg_typ
 void
 requests_fail_all(struct requests *all, enum msg_type t, struct boxd *h, const struct err *why)
 {
-	fail_all(all, is_of_type, t, h, why);
+	fail(all, OF_TYPE, t, h, why);
+}
+
+void
+requests_fail_forwarded(struct requests *all, struct boxd *h, const struct err *why)
+{
+	fail(all, FORWARDED, MSG_NONE, h, why);
+}
+
+void
+requests_fail_sent(struct requests *all, struct boxd *h, const struct err *why)
+{
+	fail(all, SENT, MSG_NONE, h, why);
 }
 
 void
@@ -360,30 +373,4 @@ requests_drop_deaf(struct requests *all)
 		if (r->attachment != NULL && r->conn == 0)
 			request_drop(r);
 	}
-}
-
-static bool
-was_forwarded(const struct request *r, enum msg_type t)
-{
-	(void)t;
-	return is_forwarded(r);
-}
-
-void
-requests_fail_forwarded(struct requests *all, struct boxd *h, const struct err *why)
-{
-	fail_all(all, was_forwarded, MSG_NONE, h, why);
-}
-
-static bool
-was_sent(const struct request *r, enum msg_type t)
-{
-	(void)t;
-	return is_forwarded(r) && r->held.bytes.len == 0 && r->attachment == NULL;
-}
-
-void
-requests_fail_sent(struct requests *all, struct boxd *h, const struct err *why)
-{
-	fail_all(all, was_sent, MSG_NONE, h, why);
 }
