@@ -40,11 +40,6 @@ static const struct msg_def defs[MSG__COUNT] = {
 #include "messages/messages.def"
 };
 
-static const struct route routes[MSG__COUNT] = {
-#define ROUTE(N, room, when) [MSG_##N] = { ROOM_##room, when },
-#include "messages/messages.def"
-};
-
 struct method {
 	const char   *name;
 	enum msg_type type;
@@ -68,12 +63,6 @@ const char *
 msg_name(enum msg_type t)
 {
 	return msg_def(t)->name;
-}
-
-const struct route *
-msg_route(enum msg_type t)
-{
-	return &routes[t < MSG__COUNT ? t : MSG_NONE];
 }
 
 bool

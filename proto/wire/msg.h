@@ -105,32 +105,6 @@ enum msg_type {
 #include "messages/messages.def"
 
 /* clang-format on */
-/* ---- who serves what a client asks for ---- */
-
-enum route_to {
-	ROOM_NONE,    /* nobody: it is not for clients */
-	ROOM_BOXD,    /* boxd itself: router.c has its handler */
-	ROOM_DOOR,    /* the same, of strangers */
-	ROOM_LANGBOT, /* supervisor/langbot: its handler is in its ACTION */
-	ROOM_POOL,
-	ROOM_EGRESS,
-	ROOM_SESSION, /* the session it names: session.c has its handler */
-	ROOM_WORKER,  /* and that passes it to its worker: worker.c has it */
-	ROOM_FILES,   /* and that to its box-files: main.c there has it */
-};
-
-enum {
-	MAKES_WORK = 1 << 0,    /* refused while boxd is stopping */
-	NEEDS_AWAKE = 1 << 1,   /* refused while its session is paused */
-	WHILE_CLOSING = 1 << 2, /* welcome while its session is being deleted */
-	FOR_RELAYS = 1 << 3,    /* a relay may send it, too */
-};
-
-struct route {
-	enum route_to room;
-	unsigned      when; /* of the above */
-};
-
 /* ---- the tables, for those who walk them too (boxctl, documentation) ---- */
 
 enum kind { K_U64, K_I64, K_F64, K_BOOL, K_STR, K_BLOB, K_STRS, K_PAIRS, K_FD, K_LAX, K_ENUM, K_OBJ, K_LIST };
@@ -168,8 +142,6 @@ struct msg_def {
 
 const struct msg_def *msg_def(enum msg_type);
 const char           *msg_name(enum msg_type);
-
-const struct route *msg_route(enum msg_type);
 
 /* Must it be there?  A map may be absent, and stands for its defaults, unless something in it is needed. */
 bool msg_needs(const struct field *);

@@ -13,6 +13,7 @@
 #include "door/door.h"
 #include "door/identity.h"
 #include "langbot/langbot.h"
+#include "wire/route.h"
 
 static int
 to_session(struct boxd *h, const char *name, const struct msg *m, struct err *e)

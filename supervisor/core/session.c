@@ -8,6 +8,7 @@
 #include "core/ask.h"
 #include "core/machine.h"
 #include "core/reply.h"
+#include "wire/route.h"
 
 /* ---- looking at it -------------------------------------------------------------- */
 

@@ -3,6 +3,7 @@
 
 #include "tap.h"
 #include "twist.h"
+#include "wire/route.h"
 
 /* A session is found by the text of this field. */
 static bool
@@ -28,8 +29,8 @@ main(void)
 {
 	plan(NO_PLAN);
 	for (EVERY_MESSAGE(t)) {
-		enum route_to room = msg_route(t)->room;
-		unsigned      from = msg_def(t)->from & (FROM_CLIENT | FROM_GATEWAY);
+		enum served_by room = msg_route(t)->room;
+		unsigned       from = msg_def(t)->from & (FROM_CLIENT | FROM_GATEWAY);
 
 		if (msg_def(t)->envelope == ENV_REQUEST && from != 0)
 			ok(room != ROOM_NONE, "%s: somebody serves it", msg_name(t));

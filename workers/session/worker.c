@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "mounter.h"
 #include "wire/detail.h"
+#include "wire/route.h"
 
 enum { SUPERVISOR_FD = 3 };
 
