@@ -169,11 +169,11 @@ egress_look(struct egress *g, uint64_t id, bool flows, ask_fn *fn, void *arg)
 	struct msg_egress_look look = { .id = id, .flows = flows };
 	struct msg             failed = { .envelope = ENV_REPLY, .failed = true };
 
-	if (find(g, id) == NULL)
-		err_set(&failed.error, E_NOTFOUND, "it has no network");
-	else if (service_ask_own(g->service, MSG_EGRESS_LOOK, &look, (void *)(uintptr_t)id, fn, arg, &failed.error) !=
-		 0)
+	if (find(g, id) != NULL) {
+		service_ask_own(g->service, MSG_EGRESS_LOOK, &look, (void *)(uintptr_t)id, fn, arg);
 		return;
+	}
+	err_set(&failed.error, E_NOTFOUND, "it has no network");
 	fn(arg, &failed);
 }
 

@@ -223,8 +223,8 @@ gateway_fail(struct gateway *g, uint64_t conn, uint64_t id, const struct err *wh
 		sent(g, link_fail(child_link(c), id, conn, why, &e), &e);
 }
 
-static void
-notice(struct gateway *g, enum msg_type t, uint64_t conn, const void *body)
+void
+gateway_notice(struct gateway *g, enum msg_type t, uint64_t conn, const void *body)
 {
 	struct child *c = service_child(g->service);
 	struct err    e = { 0 };
@@ -234,16 +234,9 @@ notice(struct gateway *g, enum msg_type t, uint64_t conn, const void *body)
 }
 
 void
-gateway_notice(struct gateway *g, enum msg_type t, uint64_t conn, const void *body)
-{
-	if (conn != 0)
-		notice(g, t, conn, body);
-}
-
-void
 gateway_tell(struct gateway *g, enum msg_type t, const void *body)
 {
-	notice(g, t, 0, body);
+	gateway_notice(g, t, 0, body);
 }
 
 void

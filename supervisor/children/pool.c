@@ -54,10 +54,10 @@ static const struct service_plan plan = {
 	.on_gone = on_gone,
 };
 
-uint64_t
-pool_ask(struct pool *p, enum msg_type t, const void *body, ask_fn *fn, void *arg, struct err *e)
+void
+pool_ask(struct pool *p, enum msg_type t, const void *body, ask_fn *fn, void *arg)
 {
-	return service_ask_own(p->service, t, body, NULL, fn, arg, e);
+	service_ask_own(p->service, t, body, NULL, fn, arg);
 }
 
 /* ---- clients ---- */
@@ -130,7 +130,8 @@ ask_workspace(struct boxd *h, const char *ns, ask_fn *fn, void *arg, struct err 
 	ask.inodes = ask.size_mb * MIB / INODE_BYTES;
 	if (ask.inodes > h->config->workspace_entries)
 		ask.inodes = h->config->workspace_entries;
-	return pool_ask(h->pool, MSG_POOL_CREATE, &ask, fn, arg, e) == 0 ? -1 : 0;
+	pool_ask(h->pool, MSG_POOL_CREATE, &ask, fn, arg);
+	return 0;
 }
 
 void

@@ -26,7 +26,7 @@ bool pool_is_used(const struct boxd *);
  */
 void pool_workspace(struct boxd *, const char *ns, ask_fn *, void *arg);
 
-/* Ask box-pool; as ask() does. */
-uint64_t pool_ask(struct pool *, enum msg_type, const void *body, ask_fn *, void *arg, struct err *);
+/* Ask box-pool.  A refusal is an answer, too, and comes before this returns. */
+void pool_ask(struct pool *, enum msg_type, const void *body, ask_fn *, void *arg);
 
 #endif

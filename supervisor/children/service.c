@@ -410,15 +410,16 @@ service_ask(struct service *s, const struct asker *who, enum msg_type t, const v
 	return -1;
 }
 
-uint64_t
-service_ask_own(struct service *s, enum msg_type t, const void *body, void *tag, ask_fn *fn, void *arg, struct err *e)
+void
+service_ask_own(struct service *s, enum msg_type t, const void *body, void *tag, ask_fn *fn, void *arg)
 {
-	struct asker own = { CONN_OWN, ask_open(s->boxd, t, fn, arg, e), tag };
+	struct msg   refused = { .envelope = ENV_REPLY, .failed = true };
+	struct asker own = { CONN_OWN, ask_open(s->boxd, t, fn, arg, &refused.error), tag };
 
-	if (own.id == 0 || service_ask(s, &own, t, body, e) == 0)
-		return own.id;
-	ask_drop(s->boxd, own.id);
-	return 0;
+	if (own.id == 0)
+		fn(arg, &refused);
+	else if (service_ask(s, &own, t, body, &refused.error) == -1)
+		reply_fail(s->boxd, own.conn, own.id, &refused.error);
 }
 
 void

@@ -68,9 +68,8 @@ struct asker {
 /* -1: refused at once, and nobody is replied to. */
 int service_ask(struct service *, const struct asker *, enum msg_type, const void *body, struct err *);
 
-/* The same for boxd itself, as ask() does. */
-uint64_t service_ask_own(
-    struct service *, enum msg_type, const void *body, void *tag, ask_fn *, void *arg, struct err *);
+/* The same for boxd itself.  fn is called once; a refusal is an answer, before this returns. */
+void service_ask_own(struct service *, enum msg_type, const void *body, void *tag, ask_fn *, void *arg);
 
 /* All requests are answered with this. */
 void service_fail_all(struct service *, const struct err *why);

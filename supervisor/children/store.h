@@ -16,7 +16,7 @@ void          store_close(struct store **);
  */
 int store_configure(struct store *, const struct msg_box_local *, ask_fn *, void *arg, struct err *);
 
-/* Ask it; as ask() does.  An answer that is not wanted any more: ask_drop(). */
+/* Ask it; as ask() does, but fn is never called before this returns.  An answer that is not wanted any more: ask_drop(). */
 uint64_t store_ask(struct store *, enum msg_type, const void *body, ask_fn *, void *arg, struct err *);
 
 /* The same with the id of an ask_open().  -1: refused at once. */

@@ -107,7 +107,9 @@ ask_as(struct boxd *h, uint64_t *id, enum msg_type t, const void *body, ask_fn *
 {
 	struct msg refused = { .envelope = ENV_REPLY, .failed = true };
 
-	refused.id = *id = ask_open(h, t, fn, arg, &refused.error);
+	refused.id = ask_open(h, t, fn, arg, &refused.error);
+	if (id != NULL)
+		*id = refused.id;
 	if (refused.id == 0)
 		fn(arg, &refused);
 	else if (send_on(h, refused.id, t, body, &refused.error) == -1)

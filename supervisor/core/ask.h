@@ -25,7 +25,7 @@ void         asks_close(struct asks **);
  */
 uint64_t ask(struct boxd *, enum msg_type, const void *body, ask_fn *, void *arg, struct err *);
 
-/* The same, but a refusal is an answer as well, and *id is set before fn may be called. */
+/* The same, but a refusal is an answer as well, and *id (NULL: of no interest) is set before fn may be called. */
 void ask_as(struct boxd *, uint64_t *id, enum msg_type, const void *body, ask_fn *, void *arg);
 
 /* The id alone, for whoever else is going to answer it: with a reply to (CONN_OWN, id).  0 and why: no memory. */

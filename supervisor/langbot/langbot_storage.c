@@ -56,11 +56,9 @@ drop_calls(struct storage *s)
 	struct boxd *h = boxd_of(s);
 
 	ev_timer_stop(h->loop, &s->late);
-	if (s->host_call != 0)
-		ask_drop(h, s->host_call);
+	ask_drop(h, s->host_call);
 	for (size_t i = 0; i < s->n; i++)
-		if (s->parts[i].call != 0)
-			ask_drop(h, s->parts[i].call);
+		ask_drop(h, s->parts[i].call);
 	s->host_call = 0;
 	for (size_t i = 0; i < s->n; i++)
 		s->parts[i].call = 0;

@@ -32,7 +32,6 @@ struct trial {
 	bool     has_dir;
 	bool     kept_bytes, kept_inodes; /* a kernel is said to bound them */
 	uint64_t probe;                   /* the store's, while it is waited for */
-	bool     asking, answered;        /* of the store: its answer may come while it is asked */
 	ev_timer late;                    /* runs while the store is waited for */
 };
 
@@ -100,7 +99,6 @@ ask_session(struct trial *t)
 {
 	const struct msg_box_policy *p = admission_policy(t->boxd->admission);
 	struct msg_create            want;
-	struct msg                   reply = { .failed = true };
 
 	msg_defaults(MSG_CREATE, &want);
 	want.session = t->name;
@@ -112,8 +110,7 @@ ask_session(struct trial *t)
 	/* a volume is its own limit; without one sessions have a limit only where the policy sets one */
 	if (!pool_is_used(t->boxd) && p->workspace_quota_mb > 0)
 		want.spec.workspace_quota_mb = TRIAL_QUOTA_MB;
-	if (ask(t->boxd, MSG_CREATE, &want, on_session, t, &reply.error) == 0)
-		on_session(t, &reply);
+	ask_as(t->boxd, NULL, MSG_CREATE, &want, on_session, t);
 }
 
 /* ---- which fills all it can ---- */
@@ -151,7 +148,6 @@ ask_command(struct trial *t)
 	char            bytes[24], files[24], elsewhere[24];
 	const char     *argv[] = { "/bin/sh", "-c", trial_script, "trial", t->token, bytes, files, elsewhere, NULL };
 	struct msg_exec want;
-	struct msg      reply = { .failed = true };
 	uint64_t        most = pool_is_used(t->boxd) ? TRIAL_FILES : t->boxd->config->workspace_entries + 16;
 
 	snprintf(bytes, sizeof(bytes), "%d", t->kept_bytes ? TRIAL_OVER_MB : 0);
@@ -161,8 +157,7 @@ ask_command(struct trial *t)
 	want.session = t->name;
 	want.argv = (struct strs){ 8, argv };
 	want.timeout_ms = (uint64_t)(LIM_TRIAL_SEC * 1000);
-	if (ask(t->boxd, MSG_EXEC, &want, on_command, t, &reply.error) == 0)
-		on_command(t, &reply);
+	ask_as(t->boxd, NULL, MSG_EXEC, &want, on_command, t);
 }
 
 /* ---- seen from the host ---- */
@@ -182,10 +177,8 @@ static void
 ask_look(struct trial *t)
 {
 	struct msg_pool_look want = { .path = t->path, .name = "marker", .text = t->token };
-	struct msg           reply = { .failed = true };
 
-	if (pool_ask(t->boxd->pool, MSG_POOL_LOOK, &want, on_look, t, &reply.error) == 0)
-		on_look(t, &reply);
+	pool_ask(t->boxd->pool, MSG_POOL_LOOK, &want, on_look, t);
 }
 
 static void
@@ -202,10 +195,8 @@ static void
 ask_delete(struct trial *t)
 {
 	struct msg_delete want = { .session = t->name };
-	struct msg        reply = { .failed = true };
 
-	if (ask(t->boxd, MSG_DELETE, &want, on_delete, t, &reply.error) == 0)
-		on_delete(t, &reply);
+	ask_as(t->boxd, NULL, MSG_DELETE, &want, on_delete, t);
 }
 
 /* ---- the skills ---- */
@@ -227,9 +218,7 @@ on_skills(void *arg, const struct msg *reply)
 		    langbot_paths(t->boxd->langbot)->skills_root);
 		add_why(t, "hard_read_only_mount_quota", text);
 	}
-	t->answered = true;
-	if (!t->asking)
-		ask_directory_end(t);
+	ask_directory_end(t);
 }
 
 static void
@@ -250,15 +239,10 @@ ask_skills(struct trial *t)
 {
 	struct msg reply = { .failed = true };
 
-	t->asking = true;
+	ev_timer_start(t->boxd->loop, &t->late);
 	t->probe = store_ask(t->boxd->store, MSG_STORE_PROBE, &(struct msg_store_probe){}, on_skills, t, &reply.error);
-	t->asking = false;
-	if (t->answered)
-		ask_directory_end(t);
-	else if (t->probe == 0)
+	if (t->probe == 0)
 		on_skills(t, &reply);
-	else
-		ev_timer_start(t->boxd->loop, &t->late);
 }
 
 /* ---- and the directory goes ---- */
@@ -277,12 +261,11 @@ static void
 ask_directory_end(struct trial *t)
 {
 	struct msg_pool_trial_end want = { .path = t->path };
-	struct msg                reply = { .failed = true };
 
 	if (!t->has_dir)
 		finish(t);
-	else if (pool_ask(t->boxd->pool, MSG_POOL_TRIAL_END, &want, on_directory_end, t, &reply.error) == 0)
-		on_directory_end(t, &reply);
+	else
+		pool_ask(t->boxd->pool, MSG_POOL_TRIAL_END, &want, on_directory_end, t);
 }
 
 static void
@@ -317,10 +300,8 @@ void
 trial_run(struct trial *t)
 {
 	struct msg_pool_trial want = { .path = t->path, .volume = pool_is_used(t->boxd) };
-	struct msg            reply = { .failed = true };
 
-	if (pool_ask(t->boxd->pool, MSG_POOL_TRIAL, &want, on_directory, t, &reply.error) == 0)
-		on_directory(t, &reply);
+	pool_ask(t->boxd->pool, MSG_POOL_TRIAL, &want, on_directory, t);
 }
 
 void

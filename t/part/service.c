@@ -158,7 +158,12 @@ hear(void *arg, const struct msg *m)
 static uint64_t
 ask_it(struct err *e)
 {
-	return service_ask_own(service, MSG_STORE_PROBE, &(struct msg_store_probe){}, NULL, hear, NULL, e);
+	struct asker who = { CONN_OWN, ask_open(&boxd, MSG_STORE_PROBE, hear, NULL, e), NULL };
+
+	if (service_ask(service, &who, MSG_STORE_PROBE, &(struct msg_store_probe){}, e) == 0)
+		return who.id;
+	ask_drop(&boxd, who.id);
+	return 0;
 }
 
 static void
@@ -288,6 +293,9 @@ test_refusing(void)
 	admits = false;
 	cmp_ok(ask_it(&e), "==", 0, "the owner refuses a request");
 	is(e.text, "no room", "for its own reason");
+	*said = '\0';
+	service_ask_own(service, MSG_STORE_PROBE, &(struct msg_store_probe){}, NULL, hear, NULL);
+	is(said, "busy: no room ", "which is an answer to a request of boxd's own");
 	admits = true;
 	*said = '\0';
 	id = ask_it(&e);
