@@ -96,10 +96,11 @@ fail(struct request *r, const struct err *why)
 static void
 fail_at(struct service *s, const struct process *p, const struct err *why)
 {
-	struct call *c = calls_first(&s->requests), *last = calls_last(&s->requests), *next;
+	uint64_t     newest = s->boxd->next_id;
+	struct call *c, *next;
 
-	for (; c != NULL; c = next) {
-		next = c == last ? NULL : TAILQ_NEXT(c, next);
+	for (c = calls_first(&s->requests); c != NULL && c->id < newest; c = next) {
+		next = TAILQ_NEXT(c, next);
 		if (((struct request *)c)->at == p)
 			fail((struct request *)c, why);
 	}

@@ -17,7 +17,7 @@ struct call {
 };
 
 struct calls {
-	TAILQ_HEAD(calls_in_order, call) all;
+	TAILQ_HEAD(, call) all;
 	LIST_HEAD(, call) bucket[CALL_BUCKETS];
 };
 
@@ -61,12 +61,6 @@ static inline struct call *
 calls_first(const struct calls *c)
 {
 	return TAILQ_FIRST(&c->all);
-}
-
-static inline struct call *
-calls_last(const struct calls *c)
-{
-	return TAILQ_LAST(&c->all, calls_in_order);
 }
 
 #endif
