@@ -5,13 +5,13 @@
 # A C test is linked with the helpers of t/lib/c and the archives of the programs whose headers it includes (t/lib/sh/links.pl),
 # and with whatever libraries these use.
 
-KINDS    := unit part wire house langbot attack fault
+KINDS    := $(if $(CROSS),unit,unit part wire house langbot attack fault)
 T_C      := $(sort $(wildcard $(KINDS:%=t/%/*.c)))
 T_NAMES  := $(T_C:t/%.c=%)
 T_BUILT  := $(T_NAMES:%=$(O)/t/%.t)
 T_LIB    := $(wildcard t/lib/c/*.[ch])
 T_LIBS   := $(sort $(foreach p,$(DYNAMIC),$($(p)_LIBS))) $(call libs,libnftables)
-TESTS    := $(T_BUILT) $(sort $(wildcard $(KINDS:%=t/%/*.t))) t/nothing-is-left.t
+TESTS    := $(T_BUILT) $(if $(CROSS),,$(sort $(wildcard $(KINDS:%=t/%/*.t))) t/nothing-is-left.t)
 ifdef T
 TESTS    := $(filter $(O)/$(T:%.c=%)% $(T)%,$(TESTS))
 endif
@@ -42,7 +42,7 @@ $(O)/t/edges: $(patsubst %.c,$(O)/obj/%.o,$(wildcard t/lib/c/edge*.c) t/lib/c/fa
 	$(say) LINK $@
 	$(Q)$(CC) -pie $(BASE) $(OPT) $(LDFLAGS) -Wl,--wrap=json_get -o $@ $^ -Wl,--as-needed $(T_LIBS)
 
-tests: $(T_BUILT) $(O)/t/echo-gateway $(O)/t/edges
+tests: $(T_BUILT) $(if $(CROSS),,$(O)/t/echo-gateway $(O)/t/edges)
 
 # ---- fuzzing: clang's libFuzzer, objects of its own ----------------------------
 
