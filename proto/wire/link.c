@@ -259,6 +259,33 @@ link_fail(struct link *l, uint64_t id, uint64_t conn, const struct err *why, str
 }
 
 void
+link_tell(struct link *l, enum msg_type t, uint64_t id, uint64_t conn, const void *body)
+{
+	struct err e;
+
+	if (link_send(l, t, id, conn, body, &e) == -1)
+		log_debug("worker=%d %s is lost: %s", l->peer, msg_name(t), e.text);
+}
+
+void
+link_tell_reply(struct link *l, enum msg_type t, uint64_t id, uint64_t conn, const void *body)
+{
+	struct err e = { 0 };
+
+	if (link_reply(l, t, id, conn, body, &e) == -1)
+		link_tell_failure(l, id, conn, &e);
+}
+
+void
+link_tell_failure(struct link *l, uint64_t id, uint64_t conn, const struct err *why)
+{
+	struct err e;
+
+	if (link_fail(l, id, conn, why, &e) == -1)
+		log_debug("worker=%d the failure of %lu is lost: %s", l->peer, id, e.text);
+}
+
+void
 link_pause(struct link *l)
 {
 	ev_io_stop(l->loop, &l->reading);

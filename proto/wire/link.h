@@ -41,7 +41,15 @@ int link_send(struct link *, enum msg_type, uint64_t id, uint64_t conn, const vo
 int link_reply(struct link *, enum msg_type, uint64_t id, uint64_t conn, const void *body, struct err *);
 int link_fail(struct link *, uint64_t id, uint64_t conn, const struct err *why, struct err *);
 
-/* The same for a message encoded earlier.  Takes the packet in any case. */
+/*
+ * The same, by a sender who has nothing else to do if it fails: a link that is gone is its owner's to notice, from the loop.
+ * A reply that cannot be made becomes its failure, so that the asker has an answer.
+ */
+void link_tell(struct link *, enum msg_type, uint64_t id, uint64_t conn, const void *body);
+void link_tell_reply(struct link *, enum msg_type, uint64_t id, uint64_t conn, const void *body);
+void link_tell_failure(struct link *, uint64_t id, uint64_t conn, const struct err *why);
+
+/* link_send() of a message encoded earlier.  Takes the packet in any case. */
 int link_send_packet(struct link *, struct packet *, struct err *);
 
 /* Stop and start reading: the way to push back. */

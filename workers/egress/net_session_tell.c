@@ -112,11 +112,10 @@ static void
 tell_denial(struct net_session *t, const struct msg_net_denial *what, uint64_t count)
 {
 	struct msg_egress_denied m = { .id = t->id, .denial = *what };
-	struct err               e;
 
 	m.denial.count = count;
 	if (link_queued(t->egress->link) < QUEUE_MOST)
-		(void)link_send(t->egress->link, MSG_EGRESS_DENIED, 0, 0, &m, &e);
+		link_tell(t->egress->link, MSG_EGRESS_DENIED, 0, 0, &m);
 }
 
 void

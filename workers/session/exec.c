@@ -349,12 +349,11 @@ void
 exec_kill_all(struct worker *w, const struct err *why)
 {
 	struct exec *x;
-	struct err   ignored;
 
 	LIST_FOREACH (x, &w->execs, next) {
 		if (x->ended || x->over != NULL || (x->over = copy_of(why)) == NULL)
 			continue;
-		link_send(w->down, MSG_CANCEL, QUOTA_KILL, 0, &(struct msg_cancel){ .call = x->id }, &ignored);
+		link_tell(w->down, MSG_CANCEL, QUOTA_KILL, 0, &(struct msg_cancel){ .call = x->id });
 		expect_answer(x);
 	}
 }
@@ -401,8 +400,7 @@ cause_behind(struct worker *w, const struct exec *x, const struct msg_exec_resul
 static void
 exec_finish(struct worker *w, struct exec *x, struct msg_exec_result *r)
 {
-	bool       killed = r->cause == CAUSE_TIMEOUT || r->cause == CAUSE_CANCELLED || r->cause == CAUSE_MEMORY;
-	struct err e = { 0 }, ignored;
+	bool killed = r->cause == CAUSE_TIMEOUT || r->cause == CAUSE_CANCELLED || r->cause == CAUSE_MEMORY;
 
 	r->session = w->name;
 	if (x->over != NULL) {
@@ -412,9 +410,8 @@ exec_finish(struct worker *w, struct exec *x, struct msg_exec_result *r)
 			r->cause = CAUSE_DISK;
 	}
 	r->cause = cause_behind(w, x, r);
-	if (link_reply(w->up, MSG_EXEC_RESULT, x->id, 0, r, &e) == -1)
-		link_fail(w->up, x->id, 0, &e, &ignored);
-	link_send(w->down, MSG_RELEASE, 0, 0, &(struct msg_release){ .exec = x->id }, &e);
+	link_tell_reply(w->up, MSG_EXEC_RESULT, x->id, 0, r);
+	link_tell(w->down, MSG_RELEASE, 0, 0, &(struct msg_release){ .exec = x->id });
 	exec_drop(w, x, killed);
 }
 
@@ -451,15 +448,15 @@ void
 exec_result(struct worker *w, struct msg *m)
 {
 	struct exec *x = exec_find(w, m->id);
-	struct err   e = { 0 }, ignored;
+	struct err   e = { 0 };
 
 	if (m->id == PULSE_PING)
 		w->asked = false;
 	if (x == NULL)
 		return; /* that, the answer to a cancel, or of a command nobody waits for */
 	if (m->failed || msg_expect(m, MSG_EXEC_RESULT, &e) == -1) {
-		link_fail(w->up, m->id, 0, m->failed ? &m->error : &e, &ignored);
-		link_send(w->down, MSG_RELEASE, 0, 0, &(struct msg_release){ .exec = m->id }, &e);
+		link_tell_failure(w->up, m->id, 0, m->failed ? &m->error : &e);
+		link_tell(w->down, MSG_RELEASE, 0, 0, &(struct msg_release){ .exec = m->id });
 		exec_drop(w, x, true);
 		return;
 	}
@@ -502,14 +499,14 @@ void
 exec_match(struct worker *w, const struct msg_attached *a)
 {
 	struct exec *x = LIST_FIRST(&w->execs), *next;
-	struct err   why, ignored;
+	struct err   why;
 
 	err_set(&why, E_UNSTARTED, "the session's worker crashed before the command was started; nothing ran");
 	for (; x != NULL; x = next) {
 		next = LIST_NEXT(x, next);
 		if (is_listed(a, x->id))
 			continue;
-		link_fail(w->up, x->id, 0, &why, &ignored);
+		link_tell_failure(w->up, x->id, 0, &why);
 		exec_drop(w, x, true);
 	}
 	for (size_t i = 0; i < a->execs.n; i++) {
@@ -539,14 +536,12 @@ exec_list(const struct worker *w, struct msg_resume *list, size_t most)
 void
 exec_fail_all(struct worker *w, const struct err *why)
 {
-	struct err ignored;
-
 	if (w->watch != NULL)
 		watch_fail_all(w->watch, why);
 	while (!LIST_EMPTY(&w->execs)) {
 		struct exec *x = LIST_FIRST(&w->execs);
 
-		link_fail(w->up, x->id, 0, why, &ignored);
+		link_tell_failure(w->up, x->id, 0, why);
 		exec_drop(w, x, true);
 	}
 }

@@ -59,13 +59,12 @@ fail_calls(struct worker *w, bool sent_only, const struct err *why)
 {
 	struct files     *f = files_of(w);
 	struct file_call *c = TAILQ_FIRST(&f->calls), *next;
-	struct err        ignored;
 
 	for (; c != NULL; c = next) {
 		next = TAILQ_NEXT(c, next);
 		if (sent_only && !c->sent)
 			continue;
-		link_fail(w->up, c->id, 0, why, &ignored);
+		link_tell_failure(w->up, c->id, 0, why);
 		call_drop(f, c);
 	}
 }
@@ -287,16 +286,14 @@ static int
 pass_up(struct worker *w, struct file_call *c, struct msg *m, struct err *e)
 {
 	enum msg_type result = msg_def(c->type)->result;
-	struct err    why = { 0 }, ignored;
 
 	if (m->failed) {
-		link_fail(w->up, c->id, 0, &m->error, &ignored);
+		link_tell_failure(w->up, c->id, 0, &m->error);
 		return 0;
 	}
 	if (msg_expect(m, result, e) == -1)
 		return -1;
-	if (link_reply(w->up, result, c->id, 0, m->body, &why) == -1)
-		link_fail(w->up, c->id, 0, &why, &ignored);
+	link_tell_reply(w->up, result, c->id, 0, m->body);
 	return 0;
 }
 
@@ -393,7 +390,6 @@ bool
 files_result(struct worker *w, struct msg *m)
 {
 	struct files *f = files_of(w);
-	struct err    e = { 0 };
 
 	if ((m->id & FILES_ID_MASK) != FILES_ID)
 		return false;
@@ -406,7 +402,7 @@ files_result(struct worker *w, struct msg *m)
 			gone(w);
 		/* else its last answers are still in the channel, and its end behind them */
 	}
-	link_send(w->down, MSG_RELEASE, 0, 0, &(struct msg_release){ .exec = m->id }, &e);
+	link_tell(w->down, MSG_RELEASE, 0, 0, &(struct msg_release){ .exec = m->id });
 	return true;
 }
 
@@ -415,15 +411,14 @@ files_result(struct worker *w, struct msg *m)
 void
 files_adopt(struct worker *w, struct msg_attached *known)
 {
-	size_t     n = 0;
-	struct err e = { 0 };
+	size_t n = 0;
 
 	for (size_t i = 0; i < known->execs.n; i++) {
 		uint64_t          id = known->execs.v[i].exec;
 		struct msg_cancel cancel = { .call = id };
 
 		if ((id & FILES_ID_MASK) == FILES_ID)
-			link_send(w->down, MSG_CANCEL, id | CANCEL_BIT, 0, &cancel, &e);
+			link_tell(w->down, MSG_CANCEL, id | CANCEL_BIT, 0, &cancel);
 		else
 			known->execs.v[n++] = known->execs.v[i];
 	}

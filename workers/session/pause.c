@@ -22,14 +22,13 @@ static void
 pause_finish(struct worker *w, enum pause_state to, const struct err *why)
 {
 	struct msg_done done;
-	struct err      ignored;
 
 	ev_timer_stop(w->loop, &w->pause_look);
 	w->pause = to;
 	if (why != NULL)
-		link_fail(w->up, w->pause_id, 0, why, &ignored);
+		link_tell_failure(w->up, w->pause_id, 0, why);
 	else
-		link_reply(w->up, MSG_DONE, w->pause_id, 0, &done, &ignored);
+		link_tell_reply(w->up, MSG_DONE, w->pause_id, 0, &done);
 }
 
 static void

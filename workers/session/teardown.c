@@ -16,11 +16,9 @@ enum { RETRY_MS = 2 };
 static void
 give_up(struct worker *w, const struct err *why)
 {
-	struct err e;
-
 	log_error("session=%lu leftovers: %s", w->about.id, why->text);
 	w->state = CLOSED;
-	link_fail(w->up, w->close_id, 0, why, &e);
+	link_tell_failure(w->up, w->close_id, 0, why);
 }
 
 /* What is in the state directory; a confined worker leaves it to the supervisor. */
@@ -49,7 +47,7 @@ close_reply(struct worker *w)
 	}
 	closed.left = left == 1;
 	w->state = CLOSED;
-	link_reply(w->up, MSG_CLOSED, w->close_id, 0, &closed, &e);
+	link_tell_reply(w->up, MSG_CLOSED, w->close_id, 0, &closed);
 }
 
 static void

@@ -216,7 +216,7 @@ on_reply(struct worker *w, struct msg *m, struct err *e)
 void
 worker_deliver(struct worker *w, struct msg *m)
 {
-	struct err e = { 0 }, ignored;
+	struct err e = { 0 };
 
 	if (m->envelope == ENV_REPLY) { /* only init replies to us */
 		if (on_reply(w, m, &e) == -1)
@@ -226,7 +226,7 @@ worker_deliver(struct worker *w, struct msg *m)
 	if (dispatch(w, m, &e) == 0)
 		return;
 	if (m->envelope == ENV_REQUEST)
-		link_fail(w->up, m->id, 0, &e, &ignored);
+		link_tell_failure(w->up, m->id, 0, &e);
 	else if (on[m->type].fatal)
 		worker_broken(w, &e);
 	else
@@ -239,7 +239,6 @@ worker_broken(struct worker *w, const struct err *why)
 	struct msg_worker_failed failed = {
 		.code = err_wire_name(why->code), .reason = why->text, .detail = detail_of(why)
 	};
-	struct err e;
 
 	if (w->state >= BROKEN)
 		return;
@@ -249,7 +248,7 @@ worker_broken(struct worker *w, const struct err *why)
 	exec_fail_all(w, why);
 	files_fail_all(w, why);
 	processes_close(w, why);
-	link_send(w->up, MSG_WORKER_FAILED, 0, 0, &failed, &e);
+	link_tell(w->up, MSG_WORKER_FAILED, 0, 0, &failed);
 }
 
 /* ---- the two channels ----------------------------------------------------- */

@@ -194,12 +194,12 @@ on_patience(struct ev_loop *loop, ev_timer *t, int revents)
 {
 	struct held  *h = t->data;
 	struct watch *w = h->watch;
-	struct err    e, ignored;
+	struct err    e;
 
 	(void)loop;
 	(void)revents;
 	err_set(&e, E_BUSY, "the workspace could not be measured within the command's timeout; it was not started");
-	link_fail(w->worker->up, h->exec, 0, &e, &ignored);
+	link_tell_failure(w->worker->up, h->exec, 0, &e);
 	held_drop(w, h);
 }
 
@@ -227,23 +227,23 @@ static void
 start_now(struct watch *w, struct held *h)
 {
 	struct msg m = { .envelope = ENV_REQUEST, .type = MSG_EXEC, .id = h->exec, .body = &h->body };
-	struct err e = { 0 }, ignored;
+	struct err e = { 0 };
 
 	if (exec_start(w->worker, &m, h->mounts, &e) == -1)
-		link_fail(w->worker->up, h->exec, 0, &e, &ignored);
+		link_tell_failure(w->worker->up, h->exec, 0, &e);
 }
 
 static void
 release(struct watch *w, struct held *h, bool over)
 {
-	struct err e = { 0 }, ignored;
+	struct err e = { 0 };
 
 	if (over)
 		tell(w, h->phase, &e);
 	if (h->phase == AFTER)
 		exec_measured(w->worker, h->exec, over ? &e : NULL);
 	else if (over)
-		link_fail(w->worker->up, h->exec, 0, &e, &ignored);
+		link_tell_failure(w->worker->up, h->exec, 0, &e);
 	else
 		start_now(w, h);
 	held_drop(w, h);
@@ -543,7 +543,7 @@ int
 watch_cancel(struct watch *w, uint64_t exec)
 {
 	struct held *h;
-	struct err   why, ignored;
+	struct err   why;
 
 	TAILQ_FOREACH (h, &w->held, next)
 		if (h->exec == exec && h->phase == BEFORE)
@@ -551,7 +551,7 @@ watch_cancel(struct watch *w, uint64_t exec)
 	if (h == NULL)
 		return -1;
 	err_set(&why, E_STATE, "cancelled before it was started");
-	link_fail(w->worker->up, exec, 0, &why, &ignored);
+	link_tell_failure(w->worker->up, exec, 0, &why);
 	held_drop(w, h);
 	return 0;
 }
@@ -570,13 +570,11 @@ watch_after(struct watch *w, uint64_t exec)
 void
 watch_fail_all(struct watch *w, const struct err *why)
 {
-	struct err ignored;
-
 	while (!TAILQ_EMPTY(&w->held)) {
 		struct held *h = TAILQ_FIRST(&w->held);
 
 		if (h->phase == BEFORE)
-			link_fail(w->worker->up, h->exec, 0, why, &ignored);
+			link_tell_failure(w->worker->up, h->exec, 0, why);
 		held_drop(w, h);
 	}
 }

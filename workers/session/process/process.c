@@ -168,12 +168,11 @@ void
 process_settle(struct process *p)
 {
 	struct processes *all = p->worker->processes;
-	struct err        ignored;
 
 	if (!p->forgotten || p->asks > 0 || p->attach != 0 || p->heir != NULL)
 		return;
 	if (p->exec != 0)
-		link_send(p->worker->down, MSG_RELEASE, 0, 0, &(struct msg_release){ .exec = p->exec }, &ignored);
+		link_tell(p->worker->down, MSG_RELEASE, 0, 0, &(struct msg_release){ .exec = p->exec });
 	TAILQ_REMOVE(&all->all, p, next);
 	all->n--;
 	process_free(p);
@@ -258,12 +257,12 @@ make_room(struct worker *w, struct err *e)
 static void
 drop_heir(struct process *p, const char *why)
 {
-	struct err e, ignored;
+	struct err e;
 
 	if (p->heir == NULL)
 		return;
 	err_set(&e, E_STATE, "process %s was %s before it could start", process_name(p), why);
-	link_fail(p->worker->up, p->heir->starter, 0, &e, &ignored);
+	link_tell_failure(p->worker->up, p->heir->starter, 0, &e);
 	process_free(p->heir);
 	p->heir = NULL;
 }
@@ -430,16 +429,15 @@ processes_close(struct worker *w, const struct err *why)
 	asks_clear(w, why);
 	while ((p = TAILQ_FIRST(&w->processes->all)) != NULL) {
 		struct wait *wait;
-		struct err   ignored;
 
 		if (p->heir != NULL) {
-			link_fail(w->up, p->heir->starter, 0, why, &ignored);
+			link_tell_failure(w->up, p->heir->starter, 0, why);
 			process_free(p->heir);
 		}
 		TAILQ_FOREACH (wait, &p->waits, next)
-			link_fail(w->up, wait->request, 0, why, &ignored);
+			link_tell_failure(w->up, wait->request, 0, why);
 		if (p->attach != 0)
-			link_fail(w->up, p->attach, 0, why, &ignored);
+			link_tell_failure(w->up, p->attach, 0, why);
 		process_fail_inputs(p, why);
 		TAILQ_REMOVE(&w->processes->all, p, next);
 		process_free(p);

@@ -91,7 +91,6 @@ static void
 reply_info(struct process *p, uint64_t request, const struct msg_managed *seen)
 {
 	struct msg_process_info info;
-	struct err              e = { 0 }, ignored;
 
 	fill_info(p, &info);
 	if (seen != NULL) {
@@ -103,8 +102,7 @@ reply_info(struct process *p, uint64_t request, const struct msg_managed *seen)
 		info.stdout_preview = seen->stdout;
 		info.stderr_preview = seen->stderr;
 	}
-	if (link_reply(p->worker->up, MSG_PROCESS_INFO, request, 0, &info, &e) == -1)
-		link_fail(p->worker->up, request, 0, &e, &ignored);
+	link_tell_reply(p->worker->up, MSG_PROCESS_INFO, request, 0, &info);
 	free(info.env_keys.v);
 }
 
@@ -124,12 +122,12 @@ void
 process_tell(struct process *p, uint64_t request, uint64_t stdout_last)
 {
 	struct msg_look look = { .exec = p->exec, .stdout_last = stdout_last, .stderr = true };
-	struct err      e, ignored;
+	struct err      e;
 
 	if (p->exec == 0)
 		reply_info(p, request, NULL);
 	else if (process_ask(p->worker, p, ASK_INFO, request, MSG_LOOK, &look, &e) == 0)
-		link_fail(p->worker->up, request, 0, &e, &ignored);
+		link_tell_failure(p->worker->up, request, 0, &e);
 }
 
 /* It has ended and init has said so, but that message comes behind this answer. */
@@ -188,17 +186,16 @@ static void
 reply_list(struct worker *w, const struct list_reply *l)
 {
 	struct msg_processes all = { 0 };
-	struct err           e = { 0 }, ignored;
+	struct err           e = { 0 };
 
 	all.processes.v = calloc(w->processes->n + 1, sizeof(*all.processes.v));
 	if (all.processes.v == NULL) {
 		err_set(&e, E_SYS, "no memory for the list");
-		link_fail(w->up, l->request, 0, &e, &ignored);
+		link_tell_failure(w->up, l->request, 0, &e);
 		return;
 	}
 	fill_list(w, l, &all);
-	if (link_reply(w->up, MSG_PROCESSES, l->request, 0, &all, &e) == -1)
-		link_fail(w->up, l->request, 0, &e, &ignored);
+	link_tell_reply(w->up, MSG_PROCESSES, l->request, 0, &all);
 	for (size_t i = 0; i < all.processes.n; i++)
 		free(all.processes.v[i].env_keys.v);
 	free(all.processes.v);
@@ -324,12 +321,11 @@ void
 asks_clear(struct worker *w, const struct err *why)
 {
 	struct ask *a;
-	struct err  ignored;
 
 	while ((a = LIST_FIRST(&w->processes->asks)) != NULL) {
 		LIST_REMOVE(a, next);
 		if (a->kind == ASK_INFO || (a->kind == ASK_LIST && a->list->waiting == 1))
-			link_fail(w->up, a->request, 0, why, &ignored);
+			link_tell_failure(w->up, a->request, 0, why);
 		if (a->kind == ASK_LIST && --a->list->waiting == 0)
 			free(a->list);
 		free(a);

@@ -82,7 +82,7 @@ become_ready(struct process *p)
 	if (process_encode_record(p, &about, &e) == 0) {
 		struct msg_remember m = { .exec = p->exec, .about = blob_of(about.bytes.data, about.bytes.len) };
 
-		link_send(p->worker->down, MSG_REMEMBER, 0, 0, &m, &e);
+		link_tell(p->worker->down, MSG_REMEMBER, 0, 0, &m);
 	}
 	packet_clear(&about);
 	log_debug("session=%lu process=%s ready", p->worker->about.id, process_name(p));
@@ -152,12 +152,10 @@ scan(struct process *p, uint64_t offset, struct blob data)
 void
 process_unfollow(struct process *p)
 {
-	struct err ignored;
-
 	if (p->scanning || p->attach != 0)
 		return;
 	if (p->followed && p->exec != 0)
-		link_send(p->worker->down, MSG_DETACH, 0, 0, &(struct msg_detach){ .call = p->exec }, &ignored);
+		link_tell(p->worker->down, MSG_DETACH, 0, 0, &(struct msg_detach){ .call = p->exec });
 	p->followed = false;
 }
 
@@ -226,10 +224,9 @@ static void
 acknowledge(struct process *p, uint64_t offset, bool unread)
 {
 	struct msg_output_ack a = { .call = p->exec, .stream = STREAM_STDOUT, .offset = offset, .unread = unread };
-	struct err            ignored;
 
 	if (p->exec != 0)
-		link_send(p->worker->down, MSG_OUTPUT_ACK, 0, 0, &a, &ignored);
+		link_tell(p->worker->down, MSG_OUTPUT_ACK, 0, 0, &a);
 }
 
 void
@@ -299,11 +296,11 @@ processes_output(struct worker *w, const struct msg_output *o)
 void
 process_attach(struct process *p, uint64_t request, uint64_t offset, uint64_t acked, uint64_t window)
 {
-	struct err why, ignored;
+	struct err why;
 
 	if (p->attach != 0) {
 		err_set(&why, E_STATE, "somebody else attached to process %s", process_name(p));
-		link_fail(p->worker->up, p->attach, 0, &why, &ignored);
+		link_tell_failure(p->worker->up, p->attach, 0, &why);
 	}
 	p->attach = request;
 	p->attach_pos = offset;
@@ -316,11 +313,9 @@ process_attach(struct process *p, uint64_t request, uint64_t offset, uint64_t ac
 void
 process_drop_reader(struct process *p, const struct err *why)
 {
-	struct err ignored;
-
 	if (p->attach == 0)
 		return;
-	link_fail(p->worker->up, p->attach, 0, why, &ignored);
+	link_tell_failure(p->worker->up, p->attach, 0, why);
 	p->attach = 0;
 	process_follow(p);
 }
@@ -345,12 +340,11 @@ static void
 input_done(struct process *p, struct input *in, const struct err *why)
 {
 	struct msg_done done;
-	struct err      ignored;
 
 	if (why != NULL)
-		link_fail(p->worker->up, in->request, 0, why, &ignored);
+		link_tell_failure(p->worker->up, in->request, 0, why);
 	else
-		link_reply(p->worker->up, MSG_DONE, in->request, 0, &done, &ignored);
+		link_tell_reply(p->worker->up, MSG_DONE, in->request, 0, &done);
 	p->input_bytes -= in->bytes.len;
 	p->input_count--;
 	TAILQ_REMOVE(&p->inputs, in, next);

@@ -40,14 +40,13 @@ process_tell_count(struct worker *w)
 {
 	struct msg_process_count count = { .live = processes_live(w), .ended = processes_ended(w) };
 	struct processes        *all = w->processes;
-	struct err               ignored;
 
 	pulse_update(w);
 	if (all->told_live == count.live && all->told_ended == count.ended)
 		return;
 	all->told_live = count.live;
 	all->told_ended = count.ended;
-	link_send(w->up, MSG_PROCESS_COUNT, 0, 0, &count, &ignored);
+	link_tell(w->up, MSG_PROCESS_COUNT, 0, 0, &count);
 }
 
 /* ---- starting --------------------------------------------------------------------------- */
@@ -153,13 +152,13 @@ start_heir(struct process *p)
 {
 	struct processes *all = p->worker->processes;
 	struct process   *heir = p->heir;
-	struct err        e = { 0 }, ignored;
+	struct err        e = { 0 };
 
 	p->heir = NULL;
 	if (heir == NULL)
 		return;
 	if (process_spawn(heir, &e) == -1) {
-		link_fail(heir->worker->up, heir->starter, 0, &e, &ignored);
+		link_tell_failure(heir->worker->up, heir->starter, 0, &e);
 		process_free(heir);
 		return;
 	}
@@ -361,7 +360,7 @@ void
 process_end(struct process *p)
 {
 	struct msg_terminate ask = { .exec = p->exec, .grace_ms = (uint64_t)(LIM_GRACE_SEC * 1e3) };
-	struct err           e, why;
+	struct err           why;
 
 	if (p->state == PROCESS_STOPPING)
 		return;
@@ -377,7 +376,7 @@ process_end(struct process *p)
 		cgroup_slot_let_die(&p->worker->cgroup, (int)p->record.slot);
 	err_set(&why, E_NOTRUNNING, "process %s is being stopped", process_name(p));
 	process_fail_inputs(p, &why);
-	link_send(p->worker->down, MSG_TERMINATE, p->worker->processes->next_id++, 0, &ask, &e);
+	link_tell(p->worker->down, MSG_TERMINATE, p->worker->processes->next_id++, 0, &ask);
 }
 
 /* ---- found again ---------------------------------------------------------------------------- */
@@ -433,12 +432,12 @@ static void
 refuse_readers(struct worker *w)
 {
 	struct reader *r;
-	struct err     why, ignored;
+	struct err     why;
 
 	while ((r = LIST_FIRST(&w->processes->readers)) != NULL) {
 		err_session(&why, E_NOTFOUND, "session %s has no managed process %s any more", w->name,
 		    log_escape(r->process, strlen(r->process)));
-		link_fail(w->up, r->call, 0, &why, &ignored);
+		link_tell_failure(w->up, r->call, 0, &why);
 		LIST_REMOVE(r, next);
 		free(r);
 	}
@@ -502,13 +501,12 @@ reopen(struct worker *w, const struct msg_managed *seen, struct err *e)
 void
 process_adopt(struct worker *w, const struct msg_managed *seen)
 {
-	struct err      e = { 0 }, ignored;
+	struct err      e = { 0 };
 	struct process *p = reopen(w, seen, &e);
 
 	if (p == NULL) { /* not ours, or damaged: a process that nobody can name must not run on */
 		log_error("session=%lu exec=%lu is no process we know: %s", w->about.id, seen->exec, e.text);
-		link_send(w->down, MSG_CANCEL, w->processes->next_id++, 0, &(struct msg_cancel){ .call = seen->exec },
-		    &ignored);
+		link_tell(w->down, MSG_CANCEL, w->processes->next_id++, 0, &(struct msg_cancel){ .call = seen->exec });
 		return;
 	}
 	TAILQ_INSERT_TAIL(&w->processes->all, p, next);
