@@ -16,21 +16,22 @@ state_colour(enum process_state s)
 	return s == PROCESS_RUNNING ? GREEN : s == PROCESS_FAILED ? RED : s == PROCESS_EXITED ? PLAIN : YELLOW;
 }
 
+enum { END_TEXT = 64 };
+
 /* "exit 3", "signal 9 (memory)"; nothing while it has never ended. */
 static const char *
-end_of(const struct msg_process_info *p)
+end_of(const struct msg_process_info *p, char text[END_TEXT])
 {
-	static char text[64];
 	const char *cause = msg_enum_name(MSG_PROCESS_INFO, "cause", (int)p->cause);
 	bool        plain = p->cause == CAUSE_EXIT || p->cause == CAUSE_SIGNAL;
 
 	if (p->exited_ms == 0)
 		return "";
 	if (p->exit_code >= 0)
-		snprintf(text, sizeof(text), "exit %ld%s%s%s", p->exit_code, plain ? "" : " (", plain ? "" : cause,
+		snprintf(text, END_TEXT, "exit %ld%s%s%s", p->exit_code, plain ? "" : " (", plain ? "" : cause,
 		    plain ? "" : ")");
 	else
-		snprintf(text, sizeof(text), "signal %lu%s%s%s", p->signal, plain ? "" : " (", plain ? "" : cause,
+		snprintf(text, END_TEXT, "signal %lu%s%s%s", p->signal, plain ? "" : " (", plain ? "" : cause,
 		    plain ? "" : ")");
 	return text;
 }
@@ -43,7 +44,7 @@ add_row(struct table *t, const struct msg_process_info *p)
 	table_cell(t, PLAIN, "%s", p->process);
 	table_cell(t, state_colour(p->state), "%s", msg_enum_name(MSG_PROCESS_INFO, "state", (int)p->state));
 	table_cell(t, PLAIN, "%s", text_duration(text_age_us(live ? p->started_ms : p->exited_ms)));
-	table_cell(t, PLAIN, "%s", end_of(p));
+	table_cell(t, PLAIN, "%s", end_of(p, (char[END_TEXT]){ 0 }));
 	table_cell(t, PLAIN, "%lu", p->restarts);
 	table_cell(t, PLAIN, "%s", text_size(p->stdout_bytes));
 	table_cell(t, p->stdout_dropped > 0 ? YELLOW : PLAIN, "%s", text_size(p->stdout_dropped));

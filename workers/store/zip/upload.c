@@ -294,16 +294,15 @@ struct choice {
 
 /* The candidates, for an error's text; what does not fit is visibly cut. */
 static const char *
-available(const struct upload *u)
+available(const struct upload *u, char text[ERR_TEXT])
 {
-	static char text[ERR_TEXT];
-	size_t      n = 0;
+	size_t n = 0;
 
-	for (size_t i = 0; i < u->skills.n && n < sizeof(text); i++) {
+	for (size_t i = 0; i < u->skills.n && n < ERR_TEXT; i++) {
 		const char *source = u->skills.v[i].source_path;
 
 		n += (size_t)snprintf(
-		    text + n, sizeof(text) - n, "%s%s", i > 0 ? ", " : "", *source != '\0' ? source : ".");
+		    text + n, ERR_TEXT - n, "%s%s", i > 0 ? ", " : "", *source != '\0' ? source : ".");
 	}
 	return text;
 }
@@ -328,7 +327,8 @@ choose_one(struct upload *u, struct choice *c, const char *asked, struct err *e)
 	if (found != NULL)
 		c->v[c->n++] = found;
 	else
-		r = err_set(e, E_INVALID, "Invalid source_path \"%s\". Available: %s", path, available(u));
+		r = err_set(e, E_INVALID, "Invalid source_path \"%s\". Available: %s", path,
+		    available(u, (char[ERR_TEXT]){ 0 }));
 	free(path);
 	return r;
 }
@@ -350,8 +350,8 @@ choose(struct upload *u, const struct msg_skill_install *m, struct choice *c, st
 	if (c->n > 0)
 		return 0;
 	if (u->skills.n > 1)
-		return err_set(
-		    e, E_INVALID, "Multiple skills found. Please choose one or more source_paths: %s", available(u));
+		return err_set(e, E_INVALID, "Multiple skills found. Please choose one or more source_paths: %s",
+		    available(u, (char[ERR_TEXT]){ 0 }));
 	c->v[c->n++] = &u->skills.v[0];
 	return 0;
 }
