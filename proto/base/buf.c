@@ -1,5 +1,6 @@
 #include "base/buf.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@ enum { FIRST_CAP = 512 };
 int
 buf_reserve(struct buf *b, size_t n)
 {
+	assert(b->len <= b->cap);
 	if (b->failed)
 		return -1;
 	if (n <= b->cap - b->len)
@@ -30,6 +32,7 @@ buf_reserve(struct buf *b, size_t n)
 	}
 	b->data = p;
 	b->cap = cap;
+	assert(n <= b->cap - b->len);
 	return 0;
 }
 

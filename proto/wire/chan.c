@@ -1,5 +1,6 @@
 #include "wire/chan.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,7 @@ send_packet(int fd, const void *bytes, size_t n, const int *fds, size_t nfds, st
 	struct iovec  iov = { .iov_base = (void *)bytes, .iov_len = n };
 	struct msghdr h = { .msg_iov = &iov, .msg_iovlen = 1 };
 
+	assert(n > 0 && nfds <= FDS); /* the end is what an empty packet means */
 	if (nfds > 0) {
 		h.msg_control = &control;
 		h.msg_controllen = CMSG_SPACE(nfds * sizeof(int));
@@ -56,6 +58,7 @@ spill(struct packet *p, struct err *e)
 {
 	int file = memfd_of("message", p->bytes.data, p->bytes.len, e);
 
+	assert(p->nfds <= LIM_PACKET_FDS && !p->spilled);
 	if (file == -1)
 		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? 2 : -1;
 	memmove(p->fds + 1, p->fds, p->nfds * sizeof(int));
@@ -105,6 +108,7 @@ map_spilled(struct chan_in *in, int file, struct err *e)
 		return -1;
 	if (size == 0 || (uint64_t)size > LIM_MESSAGE)
 		return err_set(e, E_PROTO, "a message of %ld bytes", (long)size);
+	assert(in->map == NULL);
 	void *p = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, file, 0);
 	if (p == MAP_FAILED)
 		return err_sys(e, "map a message");
@@ -126,6 +130,7 @@ decode_spilled(struct chan_in *in, struct msg *m, int *fds, size_t nfds, unsigne
 {
 	AUTO_FD int file = fds[0];
 
+	assert(nfds > 0 && file >= 0);
 	if (map_spilled(in, file, e) == -1) {
 		while (--nfds > 0)
 			close(fds[nfds]);

@@ -1,5 +1,6 @@
 #include "wire/link.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/queue.h>
@@ -119,6 +120,7 @@ queue_pop(struct link *l)
 {
 	struct queued *q = STAILQ_FIRST(&l->queue);
 
+	assert(q != NULL && l->queued > 0);
 	STAILQ_REMOVE_HEAD(&l->queue, next);
 	l->queued--;
 	packet_clear(&q->packet);
@@ -165,6 +167,7 @@ link_open(struct ev_loop *loop, int fd, unsigned from, const struct link_ops *op
 {
 	struct link *l = calloc(1, sizeof(*l));
 
+	assert(fd >= 0 && ops->on_msg != NULL && ops->on_gone != NULL);
 	if (l == NULL) {
 		err_set(e, E_SYS, "no memory for a link");
 		return NULL;
@@ -208,6 +211,7 @@ link_send_packet(struct link *l, struct packet *p, struct err *e)
 {
 	int r = 1;
 
+	assert(p->nfds <= LIM_PACKET_FDS + (size_t)p->spilled);
 	if (l->gone)
 		r = err_set(e, E_CRASH, "the process at the other end is gone");
 	else if (STAILQ_EMPTY(&l->queue))
@@ -325,6 +329,7 @@ link_close(struct link **lp)
 	ev_timer_stop(l->loop, &l->later);
 	while (!STAILQ_EMPTY(&l->queue))
 		queue_pop(l);
+	assert(l->queued == 0);
 	tally_clear(&l->bad);
 	fd_close(&l->fd);
 	free(l);

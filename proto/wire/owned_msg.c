@@ -1,6 +1,7 @@
 /* The codec knows how to walk every struct, so a copy is one encoded and decoded again. */
 #include "wire/owned_msg.h"
 
+#include <assert.h>
 #include <string.h>
 
 int
@@ -9,6 +10,7 @@ owned_msg_copy(struct owned_msg *k, enum msg_type t, void *body, struct err *e)
 	struct packet    p = { 0 };
 	struct owned_msg fresh = { 0 };
 
+	assert(body != NULL && body != k->msg.body); /* which goes */
 	if (msg_encode_reply(&p, t, 0, 0, body, e) == -1) {
 		packet_clear(&p);
 		return -1;

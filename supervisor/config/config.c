@@ -1,5 +1,6 @@
 #include "config/config.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -419,9 +420,12 @@ config_defaults(struct config *c)
 {
 	struct err e;
 
-	for (size_t i = 0; i < OPTIONS; i++)
-		if (option_set(&options[i], c, options[i].dflt, &e) == -1)
-			abort(); /* config.def contradicts itself */
+	for (size_t i = 0; i < OPTIONS; i++) {
+		int r = option_set(&options[i], c, options[i].dflt, &e);
+
+		assert(r == 0); /* or config.def contradicts itself */
+		(void)r;
+	}
 }
 
 static int

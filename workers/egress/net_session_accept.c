@@ -10,6 +10,7 @@
  * the same, one that is kept for that is given back, and the connection is accepted to be reset: a listener that nobody
  * accepts from would keep the loop awake, and its clients waiting.
  */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -128,6 +129,7 @@ on_over(void *arg, struct flow *f, enum flow_end how)
 {
 	struct net_session *t = arg;
 
+	assert(t->numbers.open > 0 && t->egress->flows > 0);
 	TAILQ_REMOVE(&t->flows, f, next);
 	t->numbers.open--;
 	t->egress->flows--;

@@ -17,6 +17,7 @@
  */
 #include "flow.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -209,6 +210,7 @@ forget(struct flow *f, size_t n)
 	size_t     rest = f->in.len - n;
 	struct buf small = { 0 };
 
+	assert(n <= f->in.len);
 	if (rest == 0 || f->state >= FINISHING) {
 		buf_clear(&f->in);
 		return;
@@ -235,6 +237,7 @@ offer(struct flow *f)
 		const struct flow_ops *who = f->ops;
 		size_t                 n = who->on_bytes(f->arg, f->in.data + used, f->in.len - used);
 
+		assert(n <= f->in.len - used);
 		used += n;
 		if (n == 0 && f->ops == who)
 			break;
@@ -376,6 +379,7 @@ gather(struct flow *f, struct iovec *iov)
 static void
 wrote(struct flow *f, size_t n)
 {
+	assert(n <= f->out_bytes);
 	f->out_bytes -= n;
 	f->out_sent += n;
 	while (!TAILQ_EMPTY(&f->out)) {
@@ -388,6 +392,7 @@ wrote(struct flow *f, size_t n)
 		buf_clear(&k->bytes);
 		free(k);
 	}
+	assert(!TAILQ_EMPTY(&f->out) || (f->out_bytes == 0 && f->out_sent == 0));
 }
 
 /* Some of the queue; and, when that was the last of a flow that finishes, goodbye. */

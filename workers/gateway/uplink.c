@@ -6,6 +6,7 @@
  */
 #include "uplink.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <sys/queue.h>
 
@@ -45,6 +46,7 @@ struct uplink {
 static struct callers *
 bucket(struct uplink *u, uint64_t id)
 {
+	assert((u->mask & (u->mask + 1)) == 0);
 	return &u->buckets[id & u->mask];
 }
 
@@ -171,6 +173,7 @@ caller_close(struct caller **cp)
 	*cp = NULL;
 	/* out of the bucket first: saying it may find the link congested, and then all in there are held */
 	LIST_REMOVE(c, next);
+	assert(c->up->count > 0);
 	c->up->count--;
 	LIST_INSERT_HEAD(&c->up->unsaid, c, next);
 	say_gone(c->up);

@@ -17,6 +17,7 @@
  */
 #include "exec.h"
 
+#include <assert.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -206,6 +207,7 @@ kill_on(struct exec *x)
 			drain(x);
 			break;
 		}
+		assert(x->pid > 0);    /* of -1 pid 1 kills all */
 		kill(x->pid, SIGKILL); /* dying already, unless its cgroup was taken away under it */
 		x->wake_ns = now_ns() + KILL_TICK_NS;
 		break;

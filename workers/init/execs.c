@@ -8,6 +8,7 @@
  */
 #include "execs.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -219,6 +220,7 @@ execs_release(struct execs *s, uint64_t id, struct err *e)
 		return -1;
 	if (x->state != EXEC_ENDED)
 		return err_set(e, E_STATE, "command %lu has not ended", id);
+	assert(s->known > 0);
 	exec_release(x);
 	s->known--;
 	return 0;

@@ -1,5 +1,6 @@
 #include "feed.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/epoll.h>
@@ -22,6 +23,7 @@ push(struct feed *f)
 {
 	struct err e;
 
+	assert(f->written <= f->bytes.len);
 	while (f->written < f->bytes.len) {
 		ssize_t n = write(f->source.fd, f->bytes.data + f->written, f->bytes.len - f->written);
 
@@ -72,6 +74,7 @@ feed_push(struct feed *f, uint64_t request, const struct blob *data, bool eof, s
 		return err_set(e, E_STATE, "its standard input is closed");
 	if (f->request != 0 || f->bytes.len > 0 || f->eof)
 		return err_set(e, E_BUSY, "its standard input is being written to");
+	assert(f->written == 0);
 	if (blob_read(data, &f->bytes, e) == -1) {
 		buf_clear(&f->bytes);
 		return -1;
@@ -97,6 +100,7 @@ feed_close(struct feed *f, const char *why)
 {
 	bool under_way = f->request != 0 && !f->settled;
 
+	assert(f->written <= f->bytes.len && f->bytes.len - f->written <= f->taken);
 	f->taken -= f->bytes.len - f->written;
 	loop_close(f->loop, &f->source);
 	if (under_way)

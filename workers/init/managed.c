@@ -3,6 +3,7 @@
  * that is held for whoever comes, a polite end, and bytes that a master left for
  * the next one.  Restarting, readiness and names are the worker's business.
  */
+#include <assert.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -117,6 +118,7 @@ managed_terminate(struct exec *x, uint64_t grace_ms, struct err *e)
 	x->terminated = true;
 	x->wake_ns = now_ns() + (int64_t)grace_ms * 1000000;
 	feed_close(&x->in, "it is being stopped");
+	assert(x->pid > 1); /* the negative of 1 is everybody */
 	kill(-x->pid, SIGTERM);
 	kill(-x->pid, SIGCONT);
 	return 0;
@@ -126,6 +128,7 @@ managed_terminate(struct exec *x, uint64_t grace_ms, struct err *e)
 bool
 managed_group_lives(const struct exec *x)
 {
+	assert(x->group > 1);
 	return kill(-x->group, 0) == 0;
 }
 

@@ -14,6 +14,7 @@
  */
 #include "master.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -339,6 +340,7 @@ on_ready(struct source *s, uint32_t events)
 static void
 adopt(struct master *m, int fd)
 {
+	assert(m->source.fd <= 0 && fd >= 0); /* the one before is closed */
 	m->source = (struct source){ .fd = fd, .ready = on_ready };
 	m->missing_ns = NEVER;
 	watch(m);

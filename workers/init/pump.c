@@ -17,6 +17,7 @@
  */
 #include "pump.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -50,6 +51,7 @@ room_of(const struct pump *p)
 {
 	uint64_t waiting = p->end - p->base, most = p->limit;
 
+	assert(p->base <= p->end && p->acked <= p->end);
 	if (p->mode == PUMP_RING)
 		waiting = p->followed && p->settle == UINT64_MAX ? p->end - p->acked : 0;
 	if (p->mode == PUMP_RING && most < p->window) /* a follower may let a whole window come before it says a word */
@@ -86,6 +88,7 @@ take_kept(struct pump *p)
 	size_t want = p->kept.len > FIRST_READ ? p->kept.len : FIRST_READ;
 	size_t room = p->limit - p->kept.len;
 
+	assert(p->kept.len <= p->limit);
 	if (want > room)
 		want = room;
 	if (want == 0 || buf_reserve(&p->kept, want) == -1) {
@@ -103,9 +106,12 @@ chunk_pop(struct pump *p)
 {
 	struct chunk *c = p->first;
 
+	assert(c != NULL && p->last != NULL);
 	p->first = c->next;
-	if (p->first == NULL)
+	if (p->first == NULL) {
+		assert(c == p->last);
 		p->last = NULL;
+	}
 	return c;
 }
 
@@ -141,6 +147,7 @@ chunk_make(struct pump *p)
 static struct chunk *
 chunk_with_room(struct pump *p)
 {
+	assert(p->last == NULL || p->last->at + p->last->len == p->end); /* no hole */
 	if (p->last != NULL && p->last->len < CHUNK)
 		return p->last;
 	struct chunk *c = chunk_make(p);
@@ -175,6 +182,7 @@ take_streamed(struct pump *p)
 	if (n > 0) {
 		c->len += (size_t)n;
 		p->end += (uint64_t)n;
+		assert(c->len <= CHUNK);
 	}
 	return n;
 }
@@ -293,8 +301,12 @@ pump_peek(const struct pump *p, const void **bytes)
 
 	if (p->sent == p->end || (p->ring && !p->followed))
 		return 0;
-	while (p->sent >= c->at + c->len)
+	assert(p->base <= p->sent && p->sent < p->end && c != NULL && c->at <= p->sent);
+	assert(!p->ring || (p->acked <= p->sent && p->sent - p->acked <= p->window));
+	while (p->sent >= c->at + c->len) {
 		c = c->next;
+		assert(c != NULL);
+	}
 	size_t skip = (size_t)(p->sent - c->at), n = c->len - skip;
 	*bytes = c->data + skip;
 	if (p->ring && n > p->window - (p->sent - p->acked))
@@ -305,6 +317,7 @@ pump_peek(const struct pump *p, const void **bytes)
 void
 pump_advance(struct pump *p, size_t n)
 {
+	assert(n <= p->end - p->sent);
 	p->sent += n;
 }
 
@@ -378,6 +391,7 @@ pump_unfollow(struct pump *p)
 void
 pump_inherit(struct pump *p, struct pump *from)
 {
+	assert(p->first == NULL && p->end == 0);
 	p->first = from->first;
 	p->last = from->last;
 	p->base = from->base;
@@ -426,6 +440,7 @@ void
 pump_detach(struct pump *p)
 {
 	free_before(p, UINT64_MAX);
+	assert(p->first == NULL && p->last == NULL);
 	p->base = p->sent = p->end;
 	pump_stop(p);
 }

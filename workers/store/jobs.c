@@ -1,5 +1,6 @@
 #include "jobs.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -103,6 +104,7 @@ static void __attribute__((noreturn)) work(struct jobs *js, struct job *j, int f
 	int           fds[LIM_PACKET_FDS];
 	size_t        n = j->request.nfds;
 
+	assert(n <= LIM_PACKET_FDS);
 	let_go(js, j);
 	memcpy(fds, j->request.fds, n * sizeof(*fds));
 	j->request.nfds = 0; /* the message has them now */
@@ -140,6 +142,7 @@ end_sweep(struct jobs *js)
 		return;
 	ev_io_stop(js->loop, &s->reading);
 	fd_close(&s->fd);
+	assert(s->pid > 0); /* 0 and -1 are many */
 	kill(s->pid, SIGKILL);
 	while (waitpid(s->pid, NULL, 0) == -1 && errno == EINTR)
 		;
@@ -164,6 +167,7 @@ start_sweep(struct jobs *js, struct err *e)
 	struct sweeper *s = &js->sweeper;
 	int             ends[2];
 
+	assert(s->pid == 0);
 	if (chan_pair(ends, e) == -1)
 		return -1;
 	AUTO_FD int ours = ends[0], theirs = ends[1];
@@ -218,6 +222,7 @@ end(struct job *j)
 	struct jobs *js = j->jobs;
 	int          status;
 
+	assert(j->pid > 0 && j->fd >= 0 && js->n_running > 0);
 	ev_io_stop(js->loop, &j->reading);
 	ev_timer_stop(js->loop, &j->late);
 	fd_close(&j->fd);
@@ -365,6 +370,7 @@ start_more(struct jobs *js)
 	while ((j = next_job(js)) != NULL) {
 		struct err e = { 0 };
 
+		assert(js->n_waiting > 0 && js->n_running < LIM_STORE_BUSY);
 		TAILQ_REMOVE(&js->waiting, j, next);
 		js->n_waiting--;
 		TAILQ_INSERT_TAIL(&js->running, j, next);

@@ -8,6 +8,7 @@
  */
 #include "flow/fairq.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 
@@ -44,6 +45,7 @@ turn_soon(struct fairq *t, struct turn *one)
 {
 	struct fairq_class *p = one->party;
 
+	assert(p != NULL && one->fn != NULL);
 	if (one->waits)
 		return;
 	if (!fairq_class_waits(p))
@@ -71,6 +73,7 @@ next_turn(struct fairq *t)
 	struct fairq_class *p = TAILQ_FIRST(&t->parties);
 	struct turn        *one = TAILQ_FIRST(&p->waiting);
 
+	assert(one != NULL && one->waits && one->party == p);
 	turn_stop(t, one);
 	if (fairq_class_waits(p)) {
 		TAILQ_REMOVE(&t->parties, p, next);
@@ -137,6 +140,7 @@ fairq_watch(struct fairq *t, struct wire *w, struct err *e)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data.ptr = w };
 
+	assert(w->fd >= 0 && w->turn != NULL);
 	return epoll_ctl(t->set, EPOLL_CTL_ADD, w->fd, &event) == 0 ? 0 : err_sys(e, "watch a connection");
 }
 

@@ -8,6 +8,7 @@
 #define CARES_NO_DEPRECATED
 #include "flow/ports.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -75,6 +76,7 @@ port_close(struct port **pp)
 	int          fd = p->io.fd;
 
 	*pp = NULL;
+	assert(p->standin->ports->n > 0 && fd >= 0);
 	ev_io_stop(p->standin->ports->loop, &p->io);
 	TAILQ_REMOVE(&p->standin->all, p, next);
 	p->standin->ports->n--;

@@ -20,6 +20,7 @@
  */
 #include "flow/pump.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sys/socket.h>
 
@@ -61,6 +62,7 @@ drop(int fd, char *buffer, size_t n)
 			continue;
 		if (taken <= 0)
 			return -1;
+		assert((size_t)taken <= n);
 		n -= (size_t)taken;
 	}
 	return 0;
@@ -71,6 +73,7 @@ learn(struct pump *p, size_t seen, size_t sent)
 {
 	size_t reach = sent < seen ? 2 * sent : 2 * (size_t)p->reach;
 
+	assert(sent <= seen && seen <= PUMP_BUFFER);
 	/* fewer than there was room for: these were all, unless the end waits behind them */
 	if (seen < p->reach && sent == seen && !p->last)
 		p->readable = false;
@@ -93,6 +96,7 @@ ask_gate(struct pump *p, const char *buffer, size_t *n)
 
 	if (pass < 0)
 		return PUMP_CUT;
+	assert((size_t)pass <= *n);
 	*n = (size_t)pass;
 	p->readable = pass > 0;
 	return pass > 0 ? PUMP_AGAIN : PUMP_WAITS;

@@ -1,5 +1,6 @@
 #include "rules/denials.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,7 @@ denials_init(struct denials *d)
 static void
 drop(struct denials *d, struct denial *one)
 {
+	assert(d->n > 0);
 	TAILQ_REMOVE(&d->v, one, next);
 	d->n--;
 	free(one);

@@ -4,6 +4,7 @@
  */
 #include "langbot/uploads.h"
 
+#include <assert.h>
 #include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +48,7 @@ uploads_init(struct uploads *u, size_t *total, uint64_t most)
 static void
 forget(struct uploads *u, struct upload *f)
 {
+	assert(u->n > 0 && *u->total >= LIM_UPLOAD_COST + f->size);
 	TAILQ_REMOVE(&u->all, f, next);
 	u->n--;
 	*u->total -= LIM_UPLOAD_COST + f->size;

@@ -52,6 +52,7 @@ calls_take(struct calls *c, uint64_t id)
 	if (found == NULL)
 		return MSG_NONE;
 	enum msg_type t = found->type;
+	assert(t != MSG_PING || c->pings > 0);
 	c->n--;
 	c->pings -= t == MSG_PING;
 	memmove(found, found + 1, (size_t)(c->v + c->n - found) * sizeof(*found));

@@ -1,5 +1,6 @@
 #include "relay/framer.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/bounds.h"
@@ -23,6 +24,7 @@ framer_clear(struct framer *f)
 uint64_t
 framer_whole(const struct framer *f)
 {
+	assert(f->held.len <= f->at);
 	return f->at - f->held.len;
 }
 
@@ -68,6 +70,7 @@ message(struct framer *f, const char *bytes, size_t n, struct buf *out)
 static void
 take(struct framer *f, const char **bytes, size_t *n, size_t count)
 {
+	assert(count <= *n);
 	*bytes += count;
 	*n -= count;
 	f->at += count;
@@ -160,6 +163,7 @@ next_piece(struct framer *f, const char **bytes, size_t *n, struct buf *out)
 		if (f->held.failed)
 			return FRAMED_NO_MEMORY;
 		size_t tail = utf8_unfinished(f->held.data, f->held.len), whole = f->held.len - tail;
+		assert(tail <= f->held.len);
 		if (whole == 0)
 			continue;
 		enum framed verdict = message(f, f->held.data, whole, out);

@@ -1,6 +1,7 @@
 /* What clients ask of managed processes, and the table they are in. */
 #include "process/process.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -173,6 +174,7 @@ process_settle(struct process *p)
 		return;
 	if (p->exec != 0)
 		link_tell(p->worker->down, MSG_RELEASE, 0, 0, &(struct msg_release){ .exec = p->exec });
+	assert(all->n > 0);
 	TAILQ_REMOVE(&all->all, p, next);
 	all->n--;
 	process_free(p);

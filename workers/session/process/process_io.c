@@ -8,6 +8,7 @@
  *
  * In: writes wait here, in order; one piece at a time is in init's hands.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -345,6 +346,7 @@ input_done(struct process *p, struct input *in, const struct err *why)
 		link_tell_failure(p->worker->up, in->request, 0, why);
 	else
 		link_tell_reply(p->worker->up, MSG_DONE, in->request, 0, &done);
+	assert(p->input_count > 0 && p->input_bytes >= in->bytes.len);
 	p->input_bytes -= in->bytes.len;
 	p->input_count--;
 	TAILQ_REMOVE(&p->inputs, in, next);

@@ -6,6 +6,7 @@
  * Counters of a slot only grow, and a slot is used again only when it is empty: what
  * was counted before a command came is not its fault.
  */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -234,6 +235,7 @@ slot_replace(struct cgroup *c, size_t i)
 	struct cgroup_slot fresh;
 	struct err         ignored;
 
+	assert(i < c->nslots && c->slots[i].use == SLOT_SPENT);
 	slot_name(i, name);
 	if (c->unified == -1 && !is_empty(c, i))
 		return false;
@@ -284,6 +286,7 @@ cgroup_slot_take(struct cgroup *c, struct err *e)
 		found = slot_new(c, e);
 	if (found == -1)
 		return -1;
+	assert((size_t)found < c->nslots && c->slots[found].use != SLOT_BUSY); /* two commands would die as one */
 	if (c->slots[found].limited)
 		cgroup_slot_limit(c, found, 0);
 	c->slots[found].use = SLOT_BUSY;
@@ -293,6 +296,7 @@ cgroup_slot_take(struct cgroup *c, struct err *e)
 void
 cgroup_slot_done(struct cgroup *c, int slot, bool killed)
 {
+	assert(slot < 0 || (size_t)slot < c->nslots);
 	if (slot >= 0)
 		c->slots[slot].use = killed ? SLOT_SPENT : SLOT_CHECK;
 }
@@ -313,6 +317,7 @@ cgroup_slot_spawn(const struct cgroup *c, int slot, struct msg_spawn *m)
 	m->sockets_counted = c->sockets_counted;
 	if (slot < 0)
 		return;
+	assert((size_t)slot < c->nslots);
 	const struct cgroup_slot *s = &c->slots[slot];
 	m->slot = slot;
 	m->cgroup = s->dir;
