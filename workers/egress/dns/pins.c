@@ -7,6 +7,7 @@
  */
 #include "dns/pins.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -96,6 +97,7 @@ make_room(struct pins *p)
 static void
 drop(struct pins *p, struct pin *pin)
 {
+	assert(p->n > 0 && pin->at < p->n && p->heap[pin->at] == pin);
 	struct pin *last = p->heap[--p->n];
 
 	if (last != pin) {
@@ -156,6 +158,7 @@ add(struct pins *p, const struct netaddr *a, const char *name, double ends)
 	pin->address = *a;
 	pin->ends = ends;
 	memcpy(pin->name, name, n);
+	assert(p->n < p->room);
 	LIST_INSERT_HEAD(chain_of(p, a), pin, chain);
 	put(p, p->n++, pin);
 	rise(p, pin);

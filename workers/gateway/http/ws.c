@@ -14,6 +14,7 @@
  */
 #include "http/ws_impl.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -152,6 +153,7 @@ forget_backlog(struct ws *w)
 
 	while ((k = STAILQ_FIRST(&w->backlog)) != NULL) {
 		STAILQ_REMOVE_HEAD(&w->backlog, next);
+		assert(all_bytes >= k->text.len);
 		all_bytes -= k->text.len;
 		buf_clear(&k->text);
 		free(k);
@@ -477,6 +479,7 @@ on_later(struct ev_loop *loop, ev_timer *t, int revents)
 	(void)revents;
 	while (!w->held && (k = STAILQ_FIRST(&w->backlog)) != NULL) {
 		STAILQ_REMOVE_HEAD(&w->backlog, next);
+		assert(w->backlog_bytes >= k->text.len + BACKLOG_EACH && all_bytes >= k->text.len);
 		w->backlog_bytes -= k->text.len + BACKLOG_EACH;
 		all_bytes -= k->text.len;
 		w->ops->on_text(w->handler, k->text.len > 0 ? k->text.data : "", k->text.len);

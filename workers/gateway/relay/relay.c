@@ -13,6 +13,7 @@
  */
 #include "relay/relay.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,7 @@ struct relay {
 static size_t
 queue_left(const struct queue *q)
 {
+	assert(q->at <= q->bytes.len);
 	return q->bytes.len - q->at;
 }
 
@@ -67,6 +69,7 @@ queue_left(const struct queue *q)
 static void
 queue_take(struct queue *q, size_t n)
 {
+	assert(n <= queue_left(q));
 	q->at += n;
 	if (q->at < queue_left(q))
 		return;
@@ -240,7 +243,8 @@ take_in(struct relay *r, const struct msg_output *o, struct err *e)
 	if (blob_read(&data, &r->output.bytes, e) == -1)
 		return -1;
 	size_t known = have - o->offset < data.len ? (size_t)(have - o->offset) : data.len;
-	char  *fresh = r->output.bytes.data + before;
+	assert(known <= data.len && data.len <= r->output.bytes.len - before);
+	char *fresh = r->output.bytes.data + before;
 	memmove(fresh, fresh + known, data.len - known);
 	r->output.bytes.len -= known;
 	return 0;
