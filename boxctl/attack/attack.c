@@ -236,7 +236,7 @@ list_attacks(struct attack *a, struct err *e)
 
 /*
  * What is wrong with how box-attack itself ended; false: nothing.  Too few rows would pass for a success, so the count
- * that it tells at its end must be the count that came.
+ * that it reports at its end must be the count that came.
  */
 static bool
 is_cut(const struct listing *l, int code, const struct err *e, char *why, size_t size)

@@ -24,7 +24,7 @@ image() { # directory
 	echo v1 >"$1/data/version"
 }
 image "$D/state/images/tiny%3A1"
-ln -s tiny%3A1 "$D/state/images/ghcr.io%2Facme%2Ftiny%3Alatest"
+ln -s tiny%3A1 "$D/state/images/images.example.org%2Facme%2Ftiny%3Alatest"
 boxctl create --name i --image tiny:1 >/dev/null
 is "$(in_session i -c 'cat /data/version /etc/hosts' | tr '\n' ' ')" "v1 127.0.0.1 in-the-image " "its files are the root"
 is "$(in_session i -c 'ls -d /usr/bin /etc/ssl 2>/dev/null')" "" "and nothing else of the host"
@@ -34,7 +34,7 @@ is "$(in_session i -c 'pwd; touch f /tmp/f /home/f && echo written' | tr '\n' ' 
 like "$(in_session i -c 'touch /data/x')" 'Read-only' "but the image cannot"
 is "$(in_session i -c 'stat -c %u:%g /data/version /data' | tr '\n' ' ')" "0:0 0:0 " "its files belong to root inside"
 is "$(in_session i -c 'for d in /proc/acpi /proc/scsi; do [ ! -d $d ] || ls $d; done')" "" "what is masked in /proc is empty"
-boxctl create --name l --image ghcr.io/acme/tiny:latest >/dev/null
+boxctl create --name l --image images.example.org/acme/tiny:latest >/dev/null
 is "$(in_session l -- cat /data/version)" v1 "a name with slashes is one file name, and may be a link"
 
 boxctl create --name w --image tiny:1 --writable-root --mount-path /deep/work --mount "$D/state/../boxd.conf:/etc/mounted:ro" >/dev/null

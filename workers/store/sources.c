@@ -1,5 +1,5 @@
 /*
- * Paths are only looked at, never opened for reading.  What is found here tells a client early and in LangBot's words what
+ * Paths are only looked at, never opened for reading.  The result says to a client early and in LangBot's words what
  * is wrong; it protects nothing.  Whoever mounts opens the path again, follows no symlink, and judges by descriptor.
  */
 #include "sources.h"

@@ -125,9 +125,9 @@ listing(struct report *r, const void *arg)
 	if (n == -1)
 		failed(r, -1, "listmount");
 	else if (n > shown)
-		works(r, "listmount tells of %ld mounts, mountinfo of %ld", n, shown);
+		works(r, "listmount shows %ld mounts, mountinfo %ld", n, shown);
 	else
-		holds(r, "listmount tells of our %ld mounts", n);
+		holds(r, "listmount shows our %ld mounts", n);
 	for (uint64_t ns = 1; ns < 64; ns++) { /* others' namespaces by their number */
 		ask.ns = ns;
 		failed(r, syscall(NR_LISTMOUNT, &ask, ids, COUNT(ids), 0), "listmount of namespace %lu",

@@ -152,14 +152,14 @@ mountinfo(struct report *r, const void *arg)
 			continue;
 		n++;
 		if (is_telling(root, at, type))
-			works(r, "mountinfo tells that %.60s is %.120s on the host", at, root);
+			works(r, "mountinfo shows that %.60s is %.120s on the host", at, root);
 	}
 	if (f != NULL)
 		fclose(f);
 	if (n == 0)
 		skips(r, "/proc/self/mountinfo cannot be read");
 	else
-		holds(r, "%u mounts, none tells another path of the host", n);
+		holds(r, "%u mounts, none shows another path of the host", n);
 }
 
 /* Where the daemon keeps its things; boxctl knows, and the answer must not contain it. */
@@ -179,7 +179,7 @@ state_paths(struct report *r, const void *arg)
 	}
 	for (size_t i = 0; i < COUNT(files); i++)
 		if (slurp(files[i], text, sizeof(text)) > 0 && strstr(text, state) != NULL)
-			works(r, "%s tells the daemon's directory %s", files[i], state);
+			works(r, "%s shows the daemon's directory %s", files[i], state);
 	holds(r, "%zu files do not tell the daemon's directory", COUNT(files));
 }
 
@@ -197,7 +197,7 @@ cgroup_paths(struct report *r, const void *arg)
 		const char *path = strrchr(line, ':');
 
 		if (path != NULL && (strstr(path, "boxd") != NULL || strstr(path, "..") != NULL || strlen(path) > 16))
-			works(r, "/proc/self/cgroup tells a place on the host: %.100s", line);
+			works(r, "/proc/self/cgroup shows a place on the host: %.100s", line);
 	}
 	holds(r, "/proc/self/cgroup begins at the sandbox's own");
 }
@@ -213,7 +213,7 @@ maps(struct report *r, const void *arg)
 		const char *path = strchr(line, '/');
 
 		if (path != NULL && access(path, F_OK) == -1 && strstr(path, "(deleted)") == NULL)
-			works(r, "/proc/self/maps tells a path that is not in the sandbox: %.100s", path);
+			works(r, "/proc/self/maps shows a path that is not in the sandbox: %.100s", path);
 	}
 	failed(r, slurp("/proc/1/maps", text, sizeof(text)), "read /proc/1/maps");
 }

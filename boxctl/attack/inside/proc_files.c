@@ -33,7 +33,7 @@ silent(struct report *r, const void *arg)
 		return;
 	long n = slurp(path, text, sizeof(text));
 	if (n > 0)
-		works(r, "%s tells %ld bytes and more", path, n);
+		works(r, "%s shows %ld bytes and more", path, n);
 	else if (n == 0)
 		holds(r, "%s is empty", path);
 	else
@@ -57,7 +57,7 @@ no_addresses(struct report *r, const void *arg)
 		const char *hex = strstr(line, "0x") != NULL ? strstr(line, "0x") + 2 : line + strspn(line, " ");
 
 		if (isxdigit((unsigned char)*hex) && strtoull(hex, NULL, 16) != 0)
-			works(r, "%s tells an address: %.80s", path, line);
+			works(r, "%s shows an address: %.80s", path, line);
 	}
 	holds(r, "%s has zeros for addresses", path);
 }
@@ -157,7 +157,7 @@ of_init_read(struct report *r, const void *arg)
 	}
 	long n = slurp(path, text, sizeof(text));
 	if (n > 0)
-		works(r, "%s tells %ld bytes and more", path, n);
+		works(r, "%s shows %ld bytes and more", path, n);
 	else if (n == 0)
 		holds(r, "%s is empty", path);
 	else

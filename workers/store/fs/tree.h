@@ -37,7 +37,7 @@ int tree_make_dir(int dir, const char *name);
 /* And all on the way to it: path beneath root, symlinks as in tree_open_dir_by_link. */
 int tree_make_dirs(int root, const char *path);
 
-/* At most so many bytes of a file.  0; 1: there are more; -1 with errno. */
+/* At most this many bytes of a file.  0; 1: there are more; -1 with errno. */
 int tree_read(int fd, size_t most, struct buf *);
 
 /* All of these bytes; -1 with errno. */
