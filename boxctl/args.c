@@ -483,28 +483,29 @@ const struct opt spec_options[] = { { 0, "memory", "SIZE", "memory limit: 512 (M
 	{ 0, "workspace-size", "SIZE", "size of the private /workspace", set_workspace },
 	{ 0, "workspace-quota", "SIZE", "most bytes in the --host-path directory", set_workspace_quota },
 	{ 0, "host-path", "DIR[:ro|rw]", "work in this directory of the host", set_host_path },
-	{ 0, "mount-path", "DIR", "where the workspace is inside (default /workspace)", set_mount_path },
-	{ 0, "mount", "HOST:INSIDE[:ro|rw]", "mount more of the host; can be given many times", set_mount },
-	{ 0, "image", "NAME", "directory image to be the root, if there is one", set_image },
-	{ 0, "writable-root", NULL, "let the whole root be written, for the session's life", set_writable_root },
+	{ 0, "mount-path", "DIR", "path of the workspace in the sandbox (default /workspace)", set_mount_path },
+	{ 0, "mount", "HOST:INSIDE[:ro|rw]", "mount another path of the host; can be given many times", set_mount },
+	{ 0, "image", "NAME", "directory image to use as the root", set_image },
+	{ 0, "writable-root", NULL, "make the whole root writable; changes end with the session", set_writable_root },
 	{ 0, "persistent", NULL, "never end it for being idle", set_persistent },
-	{ 0, "idle", "SECONDS", "end it after so long without a command", set_idle },
+	{ 0, "idle", "SECONDS", "end it after this time without a command", set_idle },
 	{ 0, "network", "off|on", "off (default): loopback only; on: the internet, by the operator's rules",
 	    set_network },
 	{ 0, "network-rule", "RULE", "a rule of your own, such as 'deny all'; can be given many times, first match",
 	    set_network_rule },
 	{ 0, "network-set", "NAME", "section of the operator's rules", set_network_set },
-	{ 0, "require", "WALL[,WALL]", "refuse to make it without these walls", set_require }, END_OF_TABLE };
+	{ 0, "require", "WALL[,WALL]", "create it only with these walls", set_require }, END_OF_TABLE };
 
 const struct opt exec_options[] = { { 'e', "env", "NAME[=VALUE]", "set a variable; without a value, pass our own",
 					args_set_env },
 	{ 'w', "workdir", "DIR", "directory to run in; made if missing", set_workdir },
-	{ 't', "timeout", "SECONDS", "then kill the command; fractions allowed (default: none)", set_timeout },
+	{ 't', "timeout", "SECONDS", "kill the command after this time; fractions allowed (default: none)",
+	    set_timeout },
 	{ 'i', "stdin", NULL, "send our standard input, up to 16 MiB", set_stdin },
-	{ 'c', "command", "STRING", "run STRING by 'sh -lc' instead of CMD", set_command },
+	{ 'c', "command", "STRING", "run STRING with 'sh -lc' instead of CMD", set_command },
 	{ 0, "on-timeout", "keep|drop", "drop: delete the session on timeout", set_on_timeout },
-	{ 0, "on-disconnect", "keep|cancel", "cancel: kill the command when boxctl is gone", set_on_disconnect },
-	{ 0, "no-stream", NULL, "print the output after the command's end", set_buffered }, END_OF_TABLE };
+	{ 0, "on-disconnect", "keep|cancel", "cancel: kill the command when boxctl disconnects", set_on_disconnect },
+	{ 0, "no-stream", NULL, "print the output after the command has ended", set_buffered }, END_OF_TABLE };
 
 const struct opt exec_mount_options[] = { { 0, "mount", "HOST:INSIDE[:ro|rw]",
 					      "mount more of the host for this command alone; can be given many times",
@@ -518,13 +519,13 @@ const struct opt process_options[] = { { 'e', "env", "NAME[=VALUE]",
 	{ 0, "restart", "WHEN", "start: never (default), on-failure or always", set_restart },
 	{ 0, "restart-limit", "N", "start: more ends than N within the window are a failure (5)", set_restart_limit },
 	{ 0, "restart-window", "SECONDS", "start: see --restart-limit (60)", set_restart_window },
-	{ 0, "ready", "WHEN", "start: ready at once (none), with its first output, or with a line", set_ready },
-	{ 0, "ready-pattern", "REGEX", "start: ready with a line of output that matches", set_ready_pattern },
-	{ 0, "ring", "BYTES", "start: output held for whoever attaches (262144)", set_ring },
+	{ 0, "ready", "WHEN", "start: ready at once (none), after its first output, or after a line", set_ready },
+	{ 0, "ready-pattern", "REGEX", "start: ready after a matching line of output", set_ready_pattern },
+	{ 0, "ring", "BYTES", "start: output held for clients that attach (262144)", set_ring },
 	{ 0, "from", "OFFSET|end", "attach: replay from here (default: all that is held)", set_from },
 	{ 'i', "stdin", NULL, "attach: send our standard input to it", set_stdin },
-	{ 0, "eof", NULL, "write: close its standard input behind the bytes", set_eof },
-	{ 0, "last", "BYTES", "logs: so much of its standard output (65536)", set_last }, END_OF_TABLE };
+	{ 0, "eof", NULL, "write: close its standard input after the bytes", set_eof },
+	{ 0, "last", "BYTES", "logs: how much of its standard output (65536)", set_last }, END_OF_TABLE };
 
 const struct opt rm_options[] = { { 'f', "force", NULL, "a session that is not there is no error", set_force },
 	END_OF_TABLE };
@@ -536,27 +537,26 @@ const struct opt ps_options[] = { { 0, "names", NULL, NULL, set_names_only }, /*
 
 const struct opt pool_options[] = {
 	{ 0, "size", "SIZE", "create: of the volume", set_volume_size },
-	{ 0, "inodes", "N", "create: files it can have (default: one for every 16 KiB)", set_volume_inodes },
-	{ 0, "take-in", NULL, "create: copy the files that are there; the directory as it was stays beside it",
-	    set_take_in },
-	{ 'f', "force", NULL, "remove: also when there are files in it", set_force },
+	{ 0, "inodes", "N", "create: maximum number of files (default: one for every 16 KiB)", set_volume_inodes },
+	{ 0, "take-in", NULL, "create: copy existing files; the old directory stays beside it", set_take_in },
+	{ 'f', "force", NULL, "remove: even if it has files", set_force },
 	END_OF_TABLE,
 };
 
 const struct opt doctor_options[] = {
-	{ 0, "attack", NULL, "attack throw-away sessions of the running boxd, and tell what held", set_attack },
+	{ 0, "attack", NULL, "attack throw-away sessions of the running boxd, and show what held", set_attack },
 	{ 't', "timeout", "SECONDS", "--attack: for each attack, longer on a slow machine (default: 30)", set_timeout },
 	END_OF_TABLE
 };
 
 const struct opt net_options[] = {
-	{ 0, "rules", NULL, "the rules in force, and the ranges behind them", set_net_rules },
+	{ 0, "rules", NULL, "show the rules in force, and the ranges denied after them", set_net_rules },
 	{ 0, "reload", NULL, "read the file of rules again", set_net_reload },
 	END_OF_TABLE,
 };
 
 const struct opt token_options[] = {
-	{ 0, "new", NULL, "make another first; clients need it from then on", set_new_token }, END_OF_TABLE
+	{ 0, "new", NULL, "replace the secret first; clients then need the new one", set_new_token }, END_OF_TABLE
 };
 
 const struct opt langbot_stdio_options[] = {

@@ -32,7 +32,7 @@ const struct cmd commands[] = {
 	    "  boxctl exec work -o json -c 'uname -a'\n",
 	    { exec_options, exec_mount_options, common_options }, 1, 1, ANY, cmd_exec },
 	{ "process", NULL, "start|ls|get|stop|attach|write|logs SESSION [NAME] [OPTION...] [--] [CMD [ARG...]]",
-	    "managed processes, which run on by themselves",
+	    "named processes that keep running without a client",
 	    "  boxctl process start work web --restart on-failure -- python3 -m http.server\n"
 	    "  boxctl process ls work\n"
 	    "  boxctl process attach work web\n"
@@ -44,17 +44,17 @@ const struct cmd commands[] = {
 	    "  boxctl ps\n"
 	    "  boxctl ps -o json\n",
 	    { ps_options, common_options }, ANY, 0, 0, cmd_ps },
-	{ "inspect", NULL, "SESSION", "tell all about a session", "  boxctl inspect work\n", { common_options }, ANY, 1,
-	    1, cmd_inspect },
-	{ "net", NULL, "SESSION | net --rules | net --reload", "what a session does outside, and the rules for that",
+	{ "inspect", NULL, "SESSION", "show everything about a session", "  boxctl inspect work\n", { common_options },
+	    ANY, 1, 1, cmd_inspect },
+	{ "net", NULL, "SESSION | net --rules | net --reload", "show a session's network traffic, and the rules",
 	    "  boxctl net work\n"
 	    "  boxctl net work -o json\n"
 	    "  boxctl net --rules\n"
 	    "  boxctl net --reload\n",
 	    { net_options, common_options }, ANY, 0, 1, cmd_net },
-	{ "pause", NULL, "SESSION...", "stop every process of sessions where it is", "  boxctl pause work\n",
-	    { common_options }, ANY, 1, ANY, cmd_pause },
-	{ "resume", "unpause", "SESSION...", "let the processes of paused sessions go on", "  boxctl resume work\n",
+	{ "pause", NULL, "SESSION...", "freeze every process of sessions", "  boxctl pause work\n", { common_options },
+	    ANY, 1, ANY, cmd_pause },
+	{ "resume", "unpause", "SESSION...", "let the processes of paused sessions continue", "  boxctl resume work\n",
 	    { common_options }, ANY, 1, ANY, cmd_resume },
 	{ "cp", NULL, "[-q] SESSION:PATH DEST | cp [-q] SOURCE SESSION:PATH", "copy files into a session or out of it",
 	    "  boxctl cp src work:            the directory, to /workspace/src\n"
@@ -67,21 +67,22 @@ const struct cmd commands[] = {
 	    "  boxctl files work\n"
 	    "  boxctl files work:src -o json\n",
 	    { common_options }, ANY, 1, 1, cmd_files },
-	{ "rm", NULL, "[-f] SESSION...", "end sessions and remove all that is in them",
+	{ "rm", NULL, "[-f] SESSION...", "end sessions and remove everything in them",
 	    "  boxctl rm work\n"
 	    "  boxctl rm -f one two\n",
 	    { rm_options, common_options }, ANY, 1, ANY, cmd_rm },
-	{ "status", NULL, "", "what the daemon is doing", "  boxctl status\n", { common_options }, ANY, 0, 0,
+	{ "status", NULL, "", "show what the daemon is doing", "  boxctl status\n", { common_options }, ANY, 0, 0,
 	    cmd_status },
-	{ "ping", NULL, "", "is the daemon alive", "  boxctl ping\n", { common_options }, ANY, 0, 0, cmd_ping },
+	{ "ping", NULL, "", "check that the daemon answers", "  boxctl ping\n", { common_options }, ANY, 0, 0,
+	    cmd_ping },
 	{ "doctor", NULL, "[--attack [-t SECONDS]]",
-	    "what this machine allows, what is missing, and what to do about it",
+	    "show what this machine allows, what is missing, and what to do about it",
 	    "  boxctl doctor\n"
 	    "  sudo boxctl doctor -o json\n"
 	    "  sudo boxctl doctor --attack\n",
 	    { doctor_options, common_options }, ANY, 0, 0, cmd_doctor },
 	{ "agent", NULL, "exec [OPTION...] [--] CMD [ARG...] | agent status|errors|profiles [OPTION...]",
-	    "commands as an agent's host runs them: by profile, cut to what fits a prompt",
+	    "run commands of agents: with a profile, and output cut to fit a prompt",
 	    "  boxctl agent exec --launcher-type person --launcher-id 42 -c 'ls -l | wc -l'\n"
 	    "  boxctl agent exec --profile offline_readonly -t 60 -o json python3 report.py\n"
 	    "  boxctl agent status\n"
@@ -89,12 +90,12 @@ const struct cmd commands[] = {
 	    "  boxctl agent profiles\n",
 	    { agent_options, common_options }, 1, 1, ANY, cmd_agent },
 	{ "pool", NULL, "create PATH --size SIZE | status | remove PATH",
-	    "directories that are file systems of a fixed size",
+	    "make directories file systems of a fixed size",
 	    "  sudo boxctl pool create /srv/langbot/data/skills --size 512M\n"
 	    "  boxctl pool status\n"
 	    "  sudo boxctl pool remove --force /srv/langbot/data/skills\n",
 	    { pool_options, common_options }, ANY, 1, 2, cmd_pool },
-	{ "token", NULL, "[--new]", "print the secret that LangBot's door wants",
+	{ "token", NULL, "[--new]", "print the secret for LangBot's door",
 	    "  export LANGBOT_BOX_CONTROL_TOKEN=$(sudo boxctl token)\n"
 	    "  sudo boxctl token --new\n",
 	    { token_options, common_options }, ANY, 0, 0, cmd_token },
@@ -102,7 +103,7 @@ const struct cmd commands[] = {
 	    "  boxctl call ping\n"
 	    "  boxctl call get '{\"session\": \"work\"}' -o json\n",
 	    { common_options }, ANY, 1, 2, cmd_call },
-	{ "langbot-stdio", NULL, "[--url URL]", "LangBot's stdio transport, bridged to boxd",
+	{ "langbot-stdio", NULL, "[--url URL]", "connect LangBot's stdio transport to boxd",
 	    "  LANGBOT_BOX_TRUSTED_INSTANCE_UUID=... boxctl langbot-stdio\n"
 	    "  boxctl langbot-stdio --url ws://127.0.0.1:5410\n",
 	    { langbot_stdio_options, common_options }, ANY, 0, 0, cmd_langbot_stdio },
