@@ -14,7 +14,7 @@
 struct egress {
 	struct ev_loop   *loop;
 	struct link      *link;  /* owned, like all below */
-	struct fairq     *turns; /* NULL until started, like all below */
+	struct fairq     *fairq; /* NULL until started, like all below */
 	struct routes    *routes;
 	struct hello     *hello;
 	struct resolver  *resolver;

@@ -65,7 +65,7 @@ prepare(struct egress *g, const struct msg_egress_start *s, struct err *e)
 	tracked_open(&g->tracked, TRACKED_DIR);
 	if (boxd_ports_parse(&g->boxd_ports, &s->own, e) == -1 ||
 	    (g->sets = rule_sets_new(s->sets.v, s->sets.n, e)) == NULL || (g->routes = routes_open(e)) == NULL ||
-	    (g->hello = hello_open(e)) == NULL || (g->turns = fairq_open(g->loop, e)) == NULL ||
+	    (g->hello = hello_open(e)) == NULL || (g->fairq = fairq_open(g->loop, e)) == NULL ||
 	    (g->resolver = resolver_open(g->loop, &s->resolvers, g->asking, e)) == NULL)
 		return -1;
 	g->buffer = malloc(PUMP_BUFFER);
@@ -218,7 +218,7 @@ take_down(struct boxd *h)
 
 	net_sessions_close(&h->tenants);
 	resolver_close(&g->resolver);
-	fairq_close(&g->turns);
+	fairq_close(&g->fairq);
 	hello_close(&g->hello);
 	routes_close(&g->routes);
 	rule_sets_free(&g->sets);

@@ -143,16 +143,16 @@ net_session_new(struct egress *g, uint64_t id)
 	t->listener = t->refusals = -1;
 	g->tenants++;
 	TAILQ_INIT(&t->flows);
-	fairq_class_init(&t->party);
+	fairq_class_init(&t->class);
 	net_session_tell_init(t);
 	ev_init(&t->refused, on_refused);
 	t->refused.data = t;
 	t->home = (struct flow_home){
 		.loop = g->loop,
-		.turns = g->turns,
+		.fairq = g->fairq,
 		.hello = g->hello,
 		.buffer = g->buffer,
-		.party = &t->party,
+		.class = &t->class,
 		.ops = &net_session_flow_ops,
 		.arg = t,
 	};

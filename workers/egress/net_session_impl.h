@@ -8,16 +8,16 @@
 #include "net_session.h"
 
 struct net_session {
-	struct egress      *egress;
-	uint64_t            id;
-	char               *set; /* owned; whose rules */
-	struct access       access;
-	int                 listener, refusals; /* owned; the latter may be -1 */
-	ev_io               knocking;           /* at the listener; runs unless looking away */
-	ev_timer            away;               /* runs while the kernel has no room */
-	ev_io               refused;
-	struct dns         *dns; /* owned */
-	struct fairq_class  party;
+	struct egress *egress;
+	uint64_t       id;
+	char          *set; /* owned; whose rules */
+	struct access  access;
+	int            listener, refusals; /* owned; the latter may be -1 */
+	ev_io          knocking;           /* at the listener; runs unless looking away */
+	ev_timer       away;               /* runs while the kernel has no room */
+	ev_io          refused;
+	struct dns    *dns; /* owned */
+	struct fairq_class class;
 	struct flow_home    home;
 	struct flow_list    flows;   /* owned */
 	struct msg_net_info numbers; /* without lists */

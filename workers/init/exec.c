@@ -300,7 +300,7 @@ exec_begin(struct exec *x, struct loop *l, const struct spawner *by, const struc
 	int r = open_streams(x, l, m, theirs, &f->why);
 	out = theirs[0];
 	err = theirs[1];
-	if (r == -1 || (x->tree.cgroup == -1 && tree_mark(&x->tree, &f->why) == -1))
+	if (r == -1 || (x->tree.cgroup == -1 && tree_tag(&x->tree, &f->why) == -1))
 		return -1;
 	struct spawn s = {
 		.argv = m->argv.v,

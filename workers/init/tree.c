@@ -52,28 +52,28 @@ enum {
 void
 tree_init(struct tree *t)
 {
-	*t = (struct tree){ .cgroup = -1, .mark = -1 };
+	*t = (struct tree){ .cgroup = -1, .uts_tag = -1 };
 }
 
 void
 tree_clear(struct tree *t)
 {
 	fd_close(&t->cgroup);
-	fd_close(&t->mark);
+	fd_close(&t->uts_tag);
 	if (t->proc != NULL)
 		closedir(t->proc);
 	t->proc = NULL;
 }
 
 int
-tree_mark(struct tree *t, struct err *e)
+tree_tag(struct tree *t, struct err *e)
 {
 	struct stat st;
 
 	if (unshare(CLONE_NEWUTS) == -1)
 		return err_sys(e, "a UTS namespace to know the command by");
-	t->mark = open("/proc/self/ns/uts", O_RDONLY | O_CLOEXEC);
-	if (t->mark == -1 || fstat(t->mark, &st) == -1)
+	t->uts_tag = open("/proc/self/ns/uts", O_RDONLY | O_CLOEXEC);
+	if (t->uts_tag == -1 || fstat(t->uts_tag, &st) == -1)
 		return err_sys(e, "/proc/self/ns/uts");
 	t->dev = st.st_dev;
 	t->ino = st.st_ino;
@@ -242,7 +242,7 @@ stop_is_pending(const char *who)
 
 /* 1: has our mark; 0: has another; -1: shows none. */
 static int
-compare_mark(const struct tree *t, const char *who)
+compare_uts_tag(const struct tree *t, const char *who)
 {
 	char        path[WHO + 32];
 	struct stat st;
@@ -262,15 +262,15 @@ ticks_now(void)
 	return (uint64_t)t.tv_sec * TICKS_PER_SEC + (uint64_t)t.tv_nsec / (1000000000 / TICKS_PER_SEC);
 }
 
-/* Somebody, a process or a thread, by its mark and its looks. */
+/* Somebody, a process or a thread, by its UTS namespace and its looks. */
 static enum kin
 kin_of(const struct tree *t, const char *who, struct look *l)
 {
-	int mark = compare_mark(t, who);
+	int same = compare_uts_tag(t, who);
 
-	if (mark == 0 || !look_at(who, l) || is_dead(l))
+	if (same == 0 || !look_at(who, l) || is_dead(l))
 		return STRANGER;
-	if (mark == 1)
+	if (same == 1)
 		return OURS;
 	return (l->flags & EXITING) && (t->deserted == 0 || l->born <= t->deserted) ? LEAVING : STRANGER;
 }

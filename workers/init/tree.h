@@ -12,9 +12,9 @@
 #include "base/err.h"
 
 struct tree {
-	int      cgroup; /* owned; its v2 directory, or -1 */
-	int      mark;   /* owned; its UTS namespace, or -1.  While it is open no other gets its inode number */
-	dev_t    dev;    /* of the mark */
+	int      cgroup;  /* owned; its v2 directory, or -1 */
+	int      uts_tag; /* owned; its UTS namespace, or -1.  While it is open no other gets its inode number */
+	dev_t    dev;     /* of the mark */
 	ino_t    ino;
 	uint64_t killed; /* processes so far */
 	bool     asked;  /* the kernel was asked to kill the cgroup */
@@ -38,7 +38,7 @@ void tree_init(struct tree *);
  * have their own.  Made before the child is, so that not even a child that
  * forks and is gone at once can leave somebody unmarked.
  */
-int tree_mark(struct tree *, struct err *);
+int tree_tag(struct tree *, struct err *);
 
 enum tree_state {
 	TREE_GONE, /* not one live process is left, nor what it had open */

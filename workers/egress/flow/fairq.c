@@ -43,7 +43,7 @@ fairq_class_init(struct fairq_class *p)
 void
 turn_soon(struct fairq *t, struct turn *one)
 {
-	struct fairq_class *p = one->party;
+	struct fairq_class *p = one->class;
 
 	assert(p != NULL && one->fn != NULL);
 	if (one->waits)
@@ -61,9 +61,9 @@ turn_stop(struct fairq *t, struct turn *one)
 	if (!one->waits)
 		return;
 	one->waits = false;
-	TAILQ_REMOVE(&one->party->waiting, one, next);
-	if (!fairq_class_waits(one->party))
-		TAILQ_REMOVE(&t->parties, one->party, next);
+	TAILQ_REMOVE(&one->class->waiting, one, next);
+	if (!fairq_class_waits(one->class))
+		TAILQ_REMOVE(&t->parties, one->class, next);
 }
 
 /* The first of the first party, which goes behind the others. */

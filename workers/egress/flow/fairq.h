@@ -24,8 +24,8 @@ struct fairq_class {
 
 struct turn {
 	TAILQ_ENTRY(turn) next;
-	struct fairq_class *party;
-	bool                waits;
+	struct fairq_class *class;
+	bool waits;
 
 	/* One piece of work; true: there is more.  It may end itself, and returns false then. */
 	bool (*fn)(struct turn *);

@@ -235,7 +235,7 @@ hear_answer(struct flow *f)
 		return false;
 	}
 	f->out.readable = true;
-	turn_soon(f->home->turns, &f->turn);
+	turn_soon(f->home->fairq, &f->turn);
 	return true;
 }
 
@@ -248,7 +248,7 @@ flow_look_now(struct flow *f)
 		return false;
 	f->look = LOOK_WAIT;
 	f->out.readable = true;
-	turn_soon(f->home->turns, &f->turn);
+	turn_soon(f->home->fairq, &f->turn);
 	return true;
 }
 
@@ -387,7 +387,7 @@ flow_new(const struct flow_home *home, const struct flow_plan *plan)
 	f->look = plan->look ? LOOK_WAIT : LOOK_NOT;
 	f->small = plan->small;
 	f->since_ms = span_ms();
-	f->turn = (struct turn){ .party = home->party, .fn = take_turn };
+	f->turn = (struct turn){ .class = home->class, .fn = take_turn };
 	f->client = (struct wire){ .turn = &f->turn, .fd = plan->client };
 	f->server = (struct wire){ .turn = &f->turn, .fd = -1 };
 	ev_timer_init(&f->late, on_late, FLOW_CONNECT_SEC, 0.);
@@ -409,7 +409,7 @@ flow_open(const struct flow_home *home, const struct flow_plan *plan)
 		return NULL;
 	}
 	if (flow_rename(f, plan->names, plan->n_names) == -1 || start_connecting(f) == -1 ||
-	    fairq_watch(home->turns, &f->client, &e) == -1 || fairq_watch(home->turns, &f->server, &e) == -1) {
+	    fairq_watch(home->fairq, &f->client, &e) == -1 || fairq_watch(home->fairq, &f->server, &e) == -1) {
 		int why = errno;
 
 		flow_close(&f);
@@ -429,7 +429,7 @@ flow_close(struct flow **fp)
 	if (f == NULL)
 		return;
 	*fp = NULL;
-	turn_stop(f->home->turns, &f->turn);
+	turn_stop(f->home->fairq, &f->turn);
 	ev_timer_stop(f->home->loop, &f->late);
 	ev_timer_stop(f->home->loop, &f->hello_late);
 	flow_reset(&f->client.fd);

@@ -41,11 +41,11 @@ struct flow_ops {
 
 /* What all flows of a session have in common. */
 struct flow_home {
-	struct ev_loop        *loop;
-	struct fairq          *turns;
-	struct hello          *hello;
-	char                  *buffer; /* of PUMP_BUFFER */
-	struct fairq_class    *party;
+	struct ev_loop *loop;
+	struct fairq   *fairq;
+	struct hello   *hello;
+	char           *buffer; /* of PUMP_BUFFER */
+	struct fairq_class *class;
 	const struct flow_ops *ops;
 	void                  *arg;
 };
