@@ -73,7 +73,7 @@ next_turn(struct fairq *t)
 	struct fairq_class *p = TAILQ_FIRST(&t->parties);
 	struct turn        *one = TAILQ_FIRST(&p->waiting);
 
-	assert(one != NULL && one->waits && one->party == p);
+	assert(one != NULL && one->waits && one->class == p);
 	turn_stop(t, one);
 	if (fairq_class_waits(p)) {
 		TAILQ_REMOVE(&t->parties, p, next);
