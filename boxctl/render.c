@@ -1,5 +1,6 @@
 #include "render.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -77,6 +78,13 @@ json_u64(uint64_t v)
 	return v <= INT64_MAX ? json_integer((json_int_t)v) : json_real((double)v);
 }
 
+/* A whole number is shown as one: 1, not 1.0. */
+static json_t *
+json_f64(double v)
+{
+	return v == trunc(v) && fabs(v) < 1e15 ? json_integer((json_int_t)v) : json_real(v);
+}
+
 static int
 enum_at(const void *at)
 {
@@ -115,7 +123,7 @@ json_value(const struct field *f, const void *at)
 	case K_I64:
 		return json_integer(*(const int64_t *)at);
 	case K_F64:
-		return json_real(*(const double *)at);
+		return json_f64(*(const double *)at);
 	case K_BOOL:
 		return json_boolean(*(const bool *)at);
 	case K_STR:

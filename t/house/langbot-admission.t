@@ -73,8 +73,7 @@ is "$(boxctl ps --names | grep -c 9d14934957e7ea8dcfa33291)" 0 "ends the session
 denied "$(work ws-1 1 s true)" "Sandbox admission grant belongs to another execution generation" "which cannot come back"
 denied "$(grant ws-1 1 4 200)" "Sandbox admission execution generation is stale" "by no grant"
 work ws-1 2 s true >/dev/null
-is "$(revoke ws-1 3)" "{
-}" "a revocation"
+is "$(revoke ws-1 3)" "{}" "a revocation"
 is "$(boxctl ps --names | grep -c 9d14934957e7ea8dcfa33291)" 0 "ends the session"
 denied "$(work ws-1 2 s true)" "Sandbox admission grant is missing" "and nothing runs any more"
 denied "$(grant ws-1 2 3 200)" "Sandbox admission grant revision was revoked" "its grant cannot come back"

@@ -8,8 +8,7 @@ use Test::More;
 my %others = (
 	'proto/base/netaddr.c'           => 'the text of an address',
 	'proto/host/nft.c'               => "libnftables' own message, to be shown without its first word",
-	'workers/artifact/manifest.c'    => 'a value in a manifest',
-	'workers/gateway/langbot/json.c' => 'a token of JSON',
+	'supervisor/core/groups.c'       => 'what the names of a group have in common',
 	'workers/pool/trial.c'           => 'what was written to a file',
 	'workers/store/zip/unzip.c'      => 'libarchive has no code for this',
 );
