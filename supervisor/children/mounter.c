@@ -201,14 +201,16 @@ is_outdated(const struct mounter *m, const struct ask *a)
 	return s != NULL && s->spec.workspace_quota_mb > 0 && s->measurers != a->measurers;
 }
 
+/* Only with mounts: what failed to be mounted counts for nothing. */
 static int
-take_scanner(const struct mounter *m, const struct ask *a, struct msg *made, struct err *e)
+take_scanner(const struct mounter *m, const struct ask *a, struct msg *msg, struct err *e)
 {
-	struct session *s = session_of(m, a);
+	const struct msg_mounts_made *made = msg->body;
+	struct session               *s = session_of(m, a);
 
-	if (s == NULL || ((const struct msg_mounts_made *)made->body)->scanner == -1)
+	if (s == NULL || made->scanner == -1 || (made->mounts == -1 && !made->same))
 		return 0;
-	return session_take_scanner(s, a->call.id, made, e);
+	return session_take_scanner(s, a->call.id, msg, e);
 }
 
 static void

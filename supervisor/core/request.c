@@ -137,7 +137,6 @@ request_add(struct requests *all, const struct msg *m, uint64_t exec)
 	r->id = m->id;
 	r->exec = exec;
 	r->ns = -1;
-	r->scanner = (struct scanner_fds){ -1, -1, -1 };
 	TAILQ_INSERT_TAIL(&all->list, r, next);
 	enter(all->index, r);
 	all->count[kind_of(r)]++;
@@ -208,7 +207,6 @@ request_drop(struct request *r)
 	free(r->attachment);
 	artifact_release(&r->artifacts);
 	fd_close(&r->ns);
-	scanner_fds_close(&r->scanner);
 	free(r);
 }
 

@@ -19,11 +19,6 @@ struct attachment {
 	bool     go_on;
 };
 
-/* Who measures a workspace, for its worker: a channel, and pidfds of the two processes; -1: nobody new. */
-struct scanner_fds {
-	int scanner, scan, look;
-};
-
 struct requests;
 
 struct request {
@@ -41,8 +36,7 @@ struct request {
 	uint64_t         denied;     /* EXEC: so many connections of its session had been refused before */
 	enum { MOUNTS_OWN, MOUNTS_WANTED, MOUNTS_ASKED } mounts; /* EXEC: those of its session, or none yet */
 	int                   ns;                                /* owned; EXEC: its mount namespace, or -1 */
-	struct scanner_fds    scanner;    /* owned; EXEC: what measures them, if that is a new one */
-	struct artifact_hold *artifacts;  /* owned; EXEC: copies that are mounted for it */
+	struct artifact_hold *artifacts;                         /* owned; EXEC: copies that are mounted for it */
 	struct packet         held;       /* not yet sent to a worker; EXEC, after a timeout: the reply */
 	struct packet         sent;       /* EXEC: to be sent once more, should no init have heard of it */
 	struct attachment    *attachment; /* owned; PROCESS_ATTACH only */
@@ -112,9 +106,6 @@ void requests_fail_forwarded(struct requests *, struct boxd *, const struct err 
 void requests_fail_sent(struct requests *, struct boxd *, const struct err *);
 
 void request_drop(struct request *);
-
-/* session_counted.c */
-void scanner_fds_close(struct scanner_fds *);
 
 /* Away from the others: whoever takes it replies, fails or drops it. */
 struct request *request_take(struct request *);

@@ -37,6 +37,7 @@ session_new(struct boxd *h, uint64_t id, const char *name, const struct msg_spec
 	s->id = id;
 	s->dir = dir;
 	s->init = s->map = -1;
+	s->scanner = (struct scanner_fds){ -1, -1, -1 };
 	s->cgroups = h->machine->cgroups;
 	s->created_ms = s->last_used_ms = epoch_ms();
 	requests_init(&s->pending, registry_requests(h->registry), s);
@@ -253,7 +254,7 @@ session_free(struct session *s)
 	owned_msg_clear(&s->spec_kept);
 	owned_msg_clear(&s->disk_kept);
 	session_clear_strs(&s->counted);
-	session_clear_strs(&s->measured);
+	session_forget_measured(s);
 	for (size_t i = 0; i < SESSION_CGROUPS; i++)
 		free(s->cgroup_paths[i]);
 	fd_close(&s->dir);

@@ -74,7 +74,7 @@ session_clear_strs(struct strs *list)
 	*list = (struct strs){ 0 };
 }
 
-/* Those that it has not. */
+/* Those that it has not; but whoever sends them may lie. */
 static int
 add_strs(struct strs *list, const struct strs *more, struct err *e)
 {
@@ -86,6 +86,8 @@ add_strs(struct strs *list, const struct strs *more, struct err *e)
 	for (size_t i = 0; i < more->n; i++) {
 		if (has(list, more->v[i]))
 			continue;
+		if (list->n == LIM_MOUNTS)
+			return err_set(e, E_CAPACITY, "more than %d mounts to remember", LIM_MOUNTS);
 		if ((v[list->n] = strdup(more->v[i])) == NULL)
 			return err_set(e, E_SYS, "no memory to remember mounts");
 		list->n++;
@@ -100,9 +102,18 @@ session_adopt_counted(struct session *s, const struct strs *paths, struct err *e
 }
 
 void
+scanner_fds_close(struct scanner_fds *f)
+{
+	fd_close(&f->scanner);
+	fd_close(&f->scan);
+	fd_close(&f->look);
+}
+
+void
 session_forget_measured(struct session *s)
 {
 	session_clear_strs(&s->measured);
+	scanner_fds_close(&s->scanner);
 	s->measurers++;
 }
 
@@ -110,29 +121,22 @@ int
 session_take_scanner(struct session *s, uint64_t exec, struct msg *m, struct err *e)
 {
 	const struct msg_mounts_made *made = m->body;
-	struct request               *r = request_by_exec(&s->pending, exec);
 	size_t                        known = s->counted.n;
 
-	if (r == NULL)
+	if (request_by_exec(&s->pending, exec) == NULL)
 		return 0;
 	if (add_strs(&s->counted, &made->counted, e) == -1 ||
 	    (s->counted.n > known && session_remember_counted(s, e) == -1))
 		return -1;
 	session_forget_measured(s);
-	if (add_strs(&s->measured, &made->measured, e) == -1)
+	if (add_strs(&s->measured, &made->measured, e) == -1) {
+		session_forget_measured(s);
 		return -1;
+	}
 	s->disk = made->disk;
 	if (owned_msg_copy(&s->disk_kept, MSG_DISK, &s->disk, e) == -1)
 		msg_defaults(MSG_DISK, &s->disk);
-	r->scanner = (struct scanner_fds){ msg_take_fd(m, made->scanner), msg_take_fd(m, made->scan),
+	s->scanner = (struct scanner_fds){ msg_take_fd(m, made->scanner), msg_take_fd(m, made->scan),
 		msg_take_fd(m, made->look) };
 	return 0;
-}
-
-void
-scanner_fds_close(struct scanner_fds *f)
-{
-	fd_close(&f->scanner);
-	fd_close(&f->scan);
-	fd_close(&f->look);
 }

@@ -16,6 +16,11 @@
 
 enum { SESSION_CGROUPS = 5 }; /* paths in struct msg_cgroups */
 
+/* Who measures a workspace, for its worker: a channel, and pidfds of the two processes; -1: nobody new. */
+struct scanner_fds {
+	int scanner, scan, look;
+};
+
 struct session {
 	struct registry_entry entry;
 	struct boxd          *boxd;
@@ -44,6 +49,7 @@ struct session {
 	struct strs           counted;   /* owned; host paths that count against its quota beside those of its spec */
 	struct strs           measured;  /* owned; inodes that its scanner measures, as far as that is known */
 	uint64_t              measurers; /* scanners it has had */
+	struct scanner_fds    scanner;   /* owned; for its worker, with the next mounts that go to it */
 	enum net_mode         net_mode;  /* of its sandbox */
 	uint64_t              net_generation; /* of the rules that its namespace was built by */
 	int                   init;           /* owned; a pidfd of its init, or -1 */
@@ -111,13 +117,18 @@ void session_clear_strs(struct strs *);
 /* A new worker has a scanner of its own. */
 void session_forget_measured(struct session *);
 
-/* A scanner for the command whose mounts these are. */
+void scanner_fds_close(struct scanner_fds *);
+
+/*
+ * A scanner for the command whose mounts these are.  It is the session's, not the command's: what it measures is not
+ * measured once more, also when that command is cancelled before it is sent.
+ */
 int session_take_scanner(struct session *, uint64_t exec, struct msg *made, struct err *);
 
 /* ---- session_mounts.c ---- */
 
 /* Before a command that has one is sent. */
-int session_send_namespace(struct session *, struct request *, struct err *);
+int session_send_namespace(struct session *, const struct request *, struct err *);
 
 /* A command that is held, and before it its mount namespace, if it has one. */
 int session_send_exec(struct session *, struct request *, struct err *);

@@ -6,19 +6,22 @@
 #include "children/mounter.h"
 
 int
-session_send_namespace(struct session *s, struct request *r, struct err *e)
+session_send_namespace(struct session *s, const struct request *r, struct err *e)
 {
 	struct msg_mounts mounts = {
 		.call = r->exec,
 		.mounts = r->ns,
-		.scanner = r->scanner.scanner,
-		.scan = r->scanner.scan,
-		.look = r->scanner.look,
+		.scanner = s->scanner.scanner,
+		.scan = s->scanner.scan,
+		.look = s->scanner.look,
 	};
-	int sent = r->ns == -1 ? 0 : link_send(child_link(s->child), MSG_MOUNTS, 0, 0, &mounts, e);
 
-	scanner_fds_close(&r->scanner); /* the worker's now; the next one starts its own */
-	return sent;
+	if (r->ns == -1)
+		return 0;
+	if (link_send(child_link(s->child), MSG_MOUNTS, 0, 0, &mounts, e) == -1)
+		return -1;
+	scanner_fds_close(&s->scanner); /* the worker's now; the next one starts its own */
+	return 0;
 }
 
 /*

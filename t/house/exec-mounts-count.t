@@ -63,6 +63,15 @@ for x in c d; do
 	rm "$D/$x/y"
 done
 
+# ---- what failed to be mounted is not taken for measured ----
+mkdir "$D/e"
+boxctl exec s -c 'echo >/workspace/file; mkdir -p /workspace/e'
+like "$(boxctl exec s --mount "$D/e:/workspace/file" -- true 2>&1)" 'it is a file in the sandbox' "a mount that fails"
+is "$(boxctl exec s --mount "$D/e:/workspace/e" -- echo fine)" fine "the same directory at another place"
+fill "$D/e/y"
+like "$(boxctl exec s -- true 2>&1)" "$(told before)" "which counts"
+rm "$D/e/y"
+
 # ---- another directory in its place ----
 mv "$D/a" "$D/old"
 mkdir "$D/a"

@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/sys.h"
 #include "host/hostview.h"
+#include "disk/scanner.h"
 #include "sandbox/mounts.h"
 #include "sandbox/sandbox.h"
 #include "sandbox/shadow.h"

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "disk/scanner.h"
 #include "mounter.h"
 #include "wire/detail.h"
 #include "wire/route.h"
@@ -100,25 +101,20 @@ on_close(struct worker *w, struct msg *m, struct err *e)
 	return 0;
 }
 
-static void
-next_clear(struct worker *w)
-{
-	fd_close(&w->next.mounts);
-	scanner_stop(&w->next.scanner);
-}
-
 static int
 on_mounts(struct worker *w, struct msg *m, struct err *e)
 {
 	const struct msg_mounts *x = m->body;
+	struct scanner           s = { .fd = msg_take_fd(m, x->scanner),
+			  .pidfd = { msg_take_fd(m, x->scan), msg_take_fd(m, x->look) } };
 
-	(void)e;
-	next_clear(w);
+	fd_close(&w->next.mounts);
 	w->next.call = x->call;
 	w->next.mounts = msg_take_fd(m, x->mounts);
-	w->next.scanner.fd = msg_take_fd(m, x->scanner);
-	w->next.scanner.pidfd[0] = msg_take_fd(m, x->scan);
-	w->next.scanner.pidfd[1] = msg_take_fd(m, x->look);
+	/* whatever comes of the command: nobody else will measure this */
+	if (s.fd >= 0 && watch_take_scanner(w, &s, e) == -1)
+		worker_broken(w, e);
+	scanner_stop(&s);
 	return 0;
 }
 
@@ -127,8 +123,6 @@ on_exec(struct worker *w, struct msg *m, struct err *e)
 {
 	AUTO_FD int mounts = w->next.call == m->id ? fd_take(&w->next.mounts) : -1;
 
-	if (w->next.call == m->id && w->next.scanner.fd >= 0 && watch_take_scanner(w, &w->next.scanner, e) == -1)
-		return -1;
 	return w->watch != NULL ? watch_before(w->watch, m, mounts, e) : exec_start(w, m, mounts, e);
 }
 
@@ -281,7 +275,7 @@ worker_open(struct worker *w, struct ev_loop *loop)
 		.box = { .pidfd = -1 },
 		.net = NET_SOCKETS_NONE,
 		.calls = -1,
-		.next = { .mounts = -1, .scanner = SCANNER_NONE },
+		.next = { .mounts = -1 },
 	};
 	LIST_INIT(&w->execs);
 	disk_init(&w->disk);
@@ -311,7 +305,7 @@ worker_close(struct worker *w)
 	link_close(&w->up);
 	fd_close(&w->box.pidfd);
 	fd_close(&w->calls);
-	next_clear(w);
+	fd_close(&w->next.mounts);
 	net_sockets_close(&w->net);
 	owned_msg_clear(&w->spec_kept);
 	disk_clear(&w->disk);

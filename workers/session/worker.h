@@ -16,7 +16,6 @@
 #include <sys/queue.h>
 
 #include "disk/disk.h"
-#include "disk/scanner.h"
 #include "disk/watch.h"
 #include "files.h"
 #include "sandbox/cgroup.h"
@@ -48,10 +47,9 @@ struct worker {
 	struct net_sockets net;   /* owned; from init, until the supervisor has them */
 	struct watch      *watch; /* owned; NULL unless the workspace has a quota that no kernel keeps */
 	struct {
-		uint64_t       call;
-		int            mounts;  /* owned */
-		struct scanner scanner; /* owned; with the pid of none */
-	} next;                  /* what comes ahead of an exec: its mount namespace, and who measures what is in it */
+		uint64_t call;
+		int      mounts; /* owned */
+	} next;                  /* what comes ahead of an exec: its mount namespace */
 	uint64_t started_us;     /* for build_us */
 	ev_timer deadline;       /* runs while BUILDING, ATTACHING */
 	ev_timer retry;          /* runs while the cgroups will not go */

@@ -388,12 +388,11 @@ open_proc(const struct worker *worker, struct err *e)
 }
 
 /* Room for scanners beside the commands, so that they are charged to the session and not to its client. */
-static int
-make_room(struct worker *worker, unsigned scanners, struct err *e)
+static void
+add_room(struct worker *worker, unsigned scanners)
 {
 	worker->cgroup.helpers += scanners * SCANNERS;
 	worker->cgroup.helpers_mb += scanners * (scan_memory(worker->disk.watched.entries) / MIB + LIM_SCAN_MB);
-	return cgroup_limit(&worker->cgroup, &worker->about.spec, e);
 }
 
 static int
@@ -403,8 +402,10 @@ watch_start(struct worker *worker, bool given_away, struct scanner *s, struct er
 	size_t      n = 0;
 	AUTO_FD int proc = open_proc(worker, e);
 
-	/* one that is given away has another before it, for a moment */
-	if (proc == -1 || make_room(worker, given_away ? 2 : 1, e) == -1)
+	if (proc == -1)
+		return -1;
+	add_room(worker, given_away ? 2 : 1); /* one that is given away has another before it, for a moment */
+	if (cgroup_limit(&worker->cgroup, &worker->about.spec, e) == -1)
 		return -1;
 	if (worker->disk.watches_host)
 		places[n++] = worker->mounts.workspace;
@@ -502,8 +503,9 @@ watch_take_scanner(struct worker *worker, struct scanner *s, struct err *e)
 {
 	worker->disk.watched = worker->disk.quota;
 	if (worker->watch == NULL) {
-		if ((worker->watch = watch_new(worker, e)) == NULL || make_room(worker, 1, e) == -1)
+		if ((worker->watch = watch_new(worker, e)) == NULL)
 			return -1;
+		add_room(worker, 1);
 	}
 	if (!worker->watch->lost) /* else the worker ends, and the next has one of its own */
 		take_over(worker->watch, s);
