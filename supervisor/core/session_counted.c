@@ -42,7 +42,8 @@ session_counted(const struct session *s, const struct msg_mount *by, size_t nby,
 		    !is_mounted_by(by, nby, spec->extra_mounts.v[i].host_path))
 			list[n++] = spec->extra_mounts.v[i].host_path;
 	for (size_t i = 0; i < s->counted.n; i++)
-		if (!is_mounted_by(by, nby, s->counted.v[i]))
+		if (!is_mounted_by(by, nby, s->counted.v[i]) &&
+		    !is_mounted_by(spec->extra_mounts.v, spec->extra_mounts.n, s->counted.v[i]))
 			list[n++] = s->counted.v[i];
 	return n;
 }

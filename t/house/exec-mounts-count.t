@@ -122,6 +122,12 @@ is "$(boxctl exec p --mount "$D/a:/workspace/m:ro" -- echo fine)" fine "read-onl
 mkdir "$D/many"
 for i in $(seq 257); do mkdir "$D/many/$i"; done
 args() { for i in $(seq "$1" "$2"); do printf ' --mount %s:/workspace/%s' "$D/many/$i" "$i"; done; }
+twice() { for i in $(seq "$1" "$2"); do printf ' --mount %s:/workspace/again%s' "$D/many/$i" "$i"; done; }
+new d $(args 1 130)
+is "$(boxctl exec d $(twice 1 130) -- echo fine)" fine "130 writable mounts, and the same 130 at other places"
+vanish "$(echo "$pids" | tail -1)"
+is "$(boxctl exec d -- echo fine)" fine "each is remembered once, and a worker that was killed is replaced"
+boxctl rm d >/dev/null
 is "$(boxctl exec p $(args 1 255) -- echo fine)" fine "255 more writable mounts"
 like "$(boxctl exec p $(args 256 257) -- echo fine 2>&1)" 'exec.extra_mounts: more than 256 writable mounts would count against the workspace_quota_mb of session p; mount read-only, or make another session' "a 257th is refused, and what to do is told"
 is "$(boxctl exec p $(args 3 200) -- echo fine)" fine "those it has had are none"
