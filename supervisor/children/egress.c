@@ -1,13 +1,12 @@
 /*
- * service.c supervises box-egress.  Messages to it are notices but for EGRESS_LOOK, so a guest can join and leave while
- * there is no process: one that is ready gets every guest that is there.
+ * service.c supervises box-egress.  Messages to it are notices but for EGRESS_LOOK, so a net session can open and close
+ * while no process runs: box-egress gets all open ones when it is ready.
  */
 #include "children/egress.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 
 #include "base/fd.h"
 #include "base/log.h"
@@ -15,15 +14,16 @@
 #include "children/resolvers.h"
 #include "children/service.h"
 #include "core/dirs.h"
+#include "core/idmap.h"
 #include "core/machine.h"
 #include "core/registry.h"
 #include "core/spare.h"
 #include "door/door.h"
 #include "wire/owned_msg.h"
 
-struct guest {
-	LIST_ENTRY(guest) next;
-	uint64_t            id;
+/* A session whose network is on. */
+struct net_session {
+	struct idmap_entry  entry;                   /* the id is the session's */
 	int                 listener, dns, refusals; /* owned */
 	char               *set;                     /* owned */
 	struct netrules    *narrow;                  /* owned */
@@ -38,33 +38,28 @@ struct egress {
 	uint64_t          generation;
 	struct resolvers *resolvers; /* owned */
 	struct reopen    *reopen;    /* owned */
-	LIST_HEAD(, guest) guests;   /* owned */
+	struct idmap      sessions;  /* owned */
 };
 
-/* ---- guests ------------------------------------------------------------------------ */
+/* ---- net sessions ------------------------------------------------------------------------ */
 
-static struct guest *
-find(const struct egress *g, uint64_t id)
+static struct net_session *
+net_session_find(const struct egress *g, uint64_t id)
 {
-	struct guest *t;
-
-	LIST_FOREACH (t, &g->guests, next)
-		if (t->id == id)
-			return t;
-	return NULL;
+	return (struct net_session *)idmap_find(&g->sessions, id);
 }
 
 static void
-send_guest(struct egress *g, const struct guest *t)
+net_session_send(struct egress *g, const struct net_session *s)
 {
-	const struct msg_net_set *narrow = netrules_set(t->narrow, "");
+	const struct msg_net_set *narrow = netrules_set(s->narrow, "");
 	struct msg_egress_open    open = {
-		   .id = t->id,
-		   .set = t->set,
-		   .listener = t->listener,
-		   .dns = t->dns,
-		   .refusals = t->refusals,
-		   .before = t->info,
+		   .id = s->entry.id,
+		   .set = s->set,
+		   .listener = s->listener,
+		   .dns = s->dns,
+		   .refusals = s->refusals,
+		   .before = s->info,
 	};
 
 	open.narrow.n = narrow->rules.n;
@@ -73,45 +68,45 @@ send_guest(struct egress *g, const struct guest *t)
 }
 
 static void
-guest_free(struct guest *t)
+net_session_free(struct net_session *s)
 {
-	fd_close(&t->listener);
-	fd_close(&t->dns);
-	fd_close(&t->refusals);
-	netrules_free(&t->narrow);
-	owned_msg_clear(&t->info_kept);
-	free(t->set);
-	free(t);
+	fd_close(&s->listener);
+	fd_close(&s->dns);
+	fd_close(&s->refusals);
+	netrules_free(&s->narrow);
+	owned_msg_clear(&s->info_kept);
+	free(s->set);
+	free(s);
 }
 
 int
-egress_join(struct egress *g, const struct egress_guest *who, struct err *e)
+egress_join(struct egress *g, const struct egress_session *who, struct err *e)
 {
-	AUTO_FD int   listener = who->listener, dns = who->dns, refusals = who->refusals;
-	struct guest *t;
+	AUTO_FD int         listener = who->listener, dns = who->dns, refusals = who->refusals;
+	struct net_session *s;
 
-	if (find(g, who->id) != NULL)
+	if (net_session_find(g, who->id) != NULL)
 		return 0;
 	if (listener == -1 || dns == -1)
-		return err_set(e, E_CRASH, "the sandbox has not told the sockets of its network");
-	if ((t = calloc(1, sizeof(*t))) == NULL)
+		return err_set(e, E_CRASH, "the sandbox's worker sent no sockets for its network");
+	if ((s = calloc(1, sizeof(*s))) == NULL)
 		return err_set(e, E_SYS, "no memory for a network");
-	msg_defaults(MSG_NET_INFO, &t->info);
-	t->info.mode = NET_MODE_EGRESS;
-	t->id = who->id;
-	t->listener = fd_take(&listener);
-	t->dns = fd_take(&dns);
-	t->refusals = fd_take(&refusals);
-	t->set = strdup(who->set);
-	t->narrow = netrules_of(who->narrow, e);
-	if (t->set == NULL)
+	msg_defaults(MSG_NET_INFO, &s->info);
+	s->info.mode = NET_MODE_EGRESS;
+	s->entry.id = who->id;
+	s->listener = fd_take(&listener);
+	s->dns = fd_take(&dns);
+	s->refusals = fd_take(&refusals);
+	s->set = strdup(who->set);
+	s->narrow = netrules_of(who->narrow, e);
+	if (s->set == NULL)
 		err_set(e, E_SYS, "no memory for a network");
-	if (t->set == NULL || t->narrow == NULL) {
-		guest_free(t);
+	if (s->set == NULL || s->narrow == NULL) {
+		net_session_free(s);
 		return -1;
 	}
-	LIST_INSERT_HEAD(&g->guests, t, next);
-	send_guest(g, t);
+	idmap_add(&g->sessions, &s->entry);
+	net_session_send(g, s);
 	egress_wake(g);
 	return 0;
 }
@@ -119,47 +114,47 @@ egress_join(struct egress *g, const struct egress_guest *who, struct err *e)
 void
 egress_leave(struct egress *g, uint64_t id)
 {
-	struct guest *t = find(g, id);
+	struct net_session *s = net_session_find(g, id);
 
-	if (t == NULL)
+	if (s == NULL)
 		return;
-	LIST_REMOVE(t, next);
-	guest_free(t);
+	idmap_remove(&g->sessions, &s->entry);
+	net_session_free(s);
 	service_tell(g->service, MSG_EGRESS_CLOSE, &(struct msg_egress_close){ .id = id });
 }
 
 struct msg_net_info
 egress_info(const struct egress *g, uint64_t id)
 {
-	const struct guest *t = find(g, id);
-	struct msg_net_info none;
+	const struct net_session *s = net_session_find(g, id);
+	struct msg_net_info       none;
 
-	if (t != NULL)
-		return t->info;
+	if (s != NULL)
+		return s->info;
 	msg_defaults(MSG_NET_INFO, &none);
 	none.mode = NET_MODE_EGRESS; /* it is about to have it, or had it */
 	return none;
 }
 
 static void
-keep_info(struct guest *t, const struct msg_net_info *info)
+keep_info(struct net_session *s, const struct msg_net_info *info)
 {
 	struct msg_net_info copy = *info;
 	struct err          e;
 
 	copy.flows.n = 0;
-	if (owned_msg_copy(&t->info_kept, MSG_NET_INFO, &copy, &e) == 0)
-		t->info = copy;
+	if (owned_msg_copy(&s->info_kept, MSG_NET_INFO, &copy, &e) == 0)
+		s->info = copy;
 }
 
 /* What a session is told of is kept, as what was counted last. */
 static void
 on_answer(void *arg, void *tag, const struct msg *reply)
 {
-	struct guest *t = find(arg, (uintptr_t)tag);
+	struct net_session *s = net_session_find(arg, (uintptr_t)tag);
 
-	if (!reply->failed && t != NULL)
-		keep_info(t, reply->body);
+	if (!reply->failed && s != NULL)
+		keep_info(s, reply->body);
 }
 
 /* One that is being started will know what was refused meanwhile: the namespace keeps that. */
@@ -169,7 +164,7 @@ egress_look(struct egress *g, uint64_t id, bool flows, ask_fn *fn, void *arg)
 	struct msg_egress_look look = { .id = id, .flows = flows };
 	struct msg             failed = { .envelope = ENV_REPLY, .failed = true };
 
-	if (find(g, id) != NULL) {
+	if (net_session_find(g, id) != NULL) {
 		service_ask_own(g->service, MSG_EGRESS_LOOK, &look, (void *)(uintptr_t)id, fn, arg);
 		return;
 	}
@@ -182,22 +177,22 @@ egress_look(struct egress *g, uint64_t id, bool flows, ask_fn *fn, void *arg)
 static void
 on_ready(void *arg, const struct msg *m)
 {
-	struct egress *g = arg;
-	struct guest  *t;
+	struct egress      *g = arg;
+	struct idmap_entry *en;
 
 	(void)m;
 	log_info("egress=%d ready", child_pid(service_child(g->service)));
-	LIST_FOREACH (t, &g->guests, next)
-		send_guest(g, t);
+	TAILQ_FOREACH (en, &g->sessions.all, next)
+		net_session_send(g, (struct net_session *)en);
 }
 
 static void
 on_counts(struct egress *g, const struct msg_egress_counts *c)
 {
-	struct guest *t = find(g, c->id);
+	struct net_session *s = net_session_find(g, c->id);
 
-	if (t != NULL)
-		keep_info(t, &c->info);
+	if (s != NULL)
+		keep_info(s, &c->info);
 }
 
 static void
@@ -205,7 +200,7 @@ on_denied(struct egress *g, const struct msg_egress_denied *m)
 {
 	const struct msg_net_denial *d = &m->denial;
 
-	if (find(g, m->id) == NULL)
+	if (net_session_find(g, m->id) == NULL)
 		return;
 	char address[128];
 	snprintf(address, sizeof(address), "%s", *d->address != '\0' ? d->address : "-");
@@ -307,7 +302,7 @@ egress_open(struct boxd *h, struct err *e)
 		return NULL;
 	}
 	g->boxd = h;
-	LIST_INIT(&g->guests);
+	idmap_init(&g->sessions);
 	g->rules = netrules_read(h->config->network_rules, e);
 	g->resolvers = g->rules == NULL ? NULL
 					: resolvers_open(h->loop, h->config->network_resolvers, on_resolvers, g, e);
@@ -320,17 +315,17 @@ egress_open(struct boxd *h, struct err *e)
 void
 egress_close(struct egress **gp)
 {
-	struct egress *g = *gp;
-	struct guest  *t;
+	struct egress      *g = *gp;
+	struct idmap_entry *en;
 
 	if (g == NULL)
 		return;
 	*gp = NULL;
 	if (g->service != NULL)
 		service_fail_all(g->service, &(struct err){ .code = E_SHUTDOWN, .text = "boxd is shutting down" });
-	while ((t = LIST_FIRST(&g->guests)) != NULL) {
-		LIST_REMOVE(t, next);
-		guest_free(t);
+	while ((en = idmap_first(&g->sessions)) != NULL) {
+		idmap_remove(&g->sessions, en);
+		net_session_free((struct net_session *)en);
 	}
 	service_close(&g->service);
 	resolvers_close(&g->resolvers);

@@ -20,7 +20,7 @@ void           egress_close(struct egress **);
 /* One is going to be needed. */
 void egress_wake(struct egress *);
 
-struct egress_guest {
+struct egress_session {
 	uint64_t           id;                      /* of the session */
 	const char        *set;                     /* of the operator's rules */
 	const struct strs *narrow;                  /* the client's rules */
@@ -28,7 +28,7 @@ struct egress_guest {
 };
 
 /* Let a session out.  One that is known keeps what it has. */
-int  egress_join(struct egress *, const struct egress_guest *, struct err *);
+int  egress_join(struct egress *, const struct egress_session *, struct err *);
 void egress_leave(struct egress *, uint64_t id);
 
 /* As it was told last; lent until the loop runs. */

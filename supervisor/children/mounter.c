@@ -12,26 +12,26 @@
 #include "children/mountsets.h"
 #include "children/service.h"
 #include "config/mountspec.h"
-#include "core/calls.h"
+#include "core/idmap.h"
 #include "core/registry.h"
 #include "core/session_impl.h"
 #include "wire/digest.h"
 
 /* A command that waits.  The process that makes mounts may die once on its way. */
 struct ask {
-	struct call call; /* the id is the command's */
-	char        session[LIM_NAME + 1];
-	uint64_t    id; /* of that session: another may have its name by now */
-	bool        again;
-	uint64_t    measurers;         /* as its session's, when it was asked for */
-	uint8_t     key[MOUNTSET_KEY]; /* of what it names */
+	struct idmap_entry entry; /* the id is the command's */
+	char               session[LIM_NAME + 1];
+	uint64_t           id; /* of that session: another may have its name by now */
+	bool               again;
+	uint64_t           measurers;         /* as its session's, when it was asked for */
+	uint8_t            key[MOUNTSET_KEY]; /* of what it names */
 };
 
 struct mounter {
 	struct boxd      *boxd;
 	struct service   *service; /* owned */
 	struct mountsets *kept;    /* owned */
-	struct calls      asks;    /* owned */
+	struct idmap      asks;    /* owned */
 };
 
 /* ---- what a command wants --------------------------------------------------------------- */
@@ -131,9 +131,9 @@ answer(struct mounter *m, struct ask *a, int mounts, const struct err *why)
 {
 	struct session *s = session_of(m, a);
 
-	calls_remove(&m->asks, &a->call);
+	idmap_remove(&m->asks, &a->entry);
 	if (s != NULL)
-		session_mounted(s, a->call.id, mounts, why);
+		session_mounted(s, a->entry.id, mounts, why);
 	else
 		fd_close(&mounts);
 	free(a);
@@ -142,7 +142,7 @@ answer(struct mounter *m, struct ask *a, int mounts, const struct err *why)
 static struct ask *
 find(const struct mounter *m, uint64_t exec)
 {
-	return (struct ask *)calls_find(&m->asks, exec);
+	return (struct ask *)idmap_find(&m->asks, exec);
 }
 
 static int
@@ -173,7 +173,7 @@ ask_again(struct mounter *m, struct ask *a)
 	struct session *s = session_of(m, a);
 	struct err      why = { 0 };
 
-	if (s == NULL || session_mount_again(s, a->call.id, &why) == -1)
+	if (s == NULL || session_mount_again(s, a->entry.id, &why) == -1)
 		answer(m, a, -1, &why);
 }
 
@@ -210,7 +210,7 @@ take_scanner(const struct mounter *m, const struct ask *a, struct msg *msg, stru
 
 	if (s == NULL || made->scanner == -1 || (made->mounts == -1 && !made->same))
 		return 0;
-	return session_take_scanner(s, a->call.id, msg, e);
+	return session_take_scanner(s, a->entry.id, msg, e);
 }
 
 static void
@@ -253,16 +253,16 @@ on_msg(void *arg, struct msg *m)
 static void
 on_gone(void *arg, pid_t pid, const char *how, struct err *why)
 {
-	struct mounter *m = arg;
-	struct call    *c, *next;
-	struct err      again;
+	struct mounter     *m = arg;
+	struct idmap_entry *c, *next;
+	struct err          again;
 
 	(void)pid;
 	if (m->boxd->stopping)
 		return;
 	log_warn("the process that makes mounts died: %s", how);
 	err_set(why, E_UNSTARTED, "the process that makes mounts died; the command was not started");
-	for (c = calls_first(&m->asks); c != NULL; c = next) {
+	for (c = idmap_first(&m->asks); c != NULL; c = next) {
 		struct ask     *a = (struct ask *)c;
 		struct session *s = session_of(m, a);
 
@@ -316,7 +316,7 @@ ask_new(const struct session *s, uint64_t exec, const uint8_t *key)
 
 	if (a == NULL)
 		return NULL;
-	a->call.id = exec;
+	a->entry.id = exec;
 	a->id = s->id;
 	a->measurers = s->measurers;
 	memcpy(a->key, key, sizeof(a->key));
@@ -348,7 +348,7 @@ mounter_ask(
 		free(a);
 		return -1;
 	}
-	calls_add(&m->asks, &a->call);
+	idmap_add(&m->asks, &a->entry);
 	return 1;
 }
 
@@ -368,7 +368,7 @@ mounter_open(struct boxd *h, struct err *e)
 		return NULL;
 	}
 	m->boxd = h;
-	calls_init(&m->asks);
+	idmap_init(&m->asks);
 	m->kept = mountsets_open(h->loop);
 	if (m->kept == NULL)
 		err_set(e, E_SYS, "no memory");
@@ -380,14 +380,14 @@ mounter_open(struct boxd *h, struct err *e)
 void
 mounter_close(struct mounter **mp)
 {
-	struct mounter *m = *mp;
-	struct call    *c;
+	struct mounter     *m = *mp;
+	struct idmap_entry *c;
 
 	if (m == NULL)
 		return;
 	*mp = NULL;
-	while ((c = calls_first(&m->asks)) != NULL) {
-		calls_remove(&m->asks, c);
+	while ((c = idmap_first(&m->asks)) != NULL) {
+		idmap_remove(&m->asks, c);
 		free(c);
 	}
 	service_close(&m->service);

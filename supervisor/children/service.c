@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "children/child.h"
-#include "core/calls.h"
+#include "core/idmap.h"
 #include "core/reply.h"
 
 enum role { STARTING, SERVING, LEAVING };
@@ -22,13 +22,13 @@ struct process {
 };
 
 struct request {
-	struct call     call; /* the id is ours, for the process */
-	struct service *service;
-	struct asker    who;
-	enum msg_type   type;
-	struct process *at;     /* NULL: it waits for one that serves */
-	struct packet   packet; /* owned; until it is sent */
-	ev_timer        waited; /* runs until wait_sec is over */
+	struct idmap_entry entry; /* the id is ours, for the process */
+	struct service    *service;
+	struct asker       who;
+	enum msg_type      type;
+	struct process    *at;     /* NULL: it waits for one that serves */
+	struct packet      packet; /* owned; until it is sent */
+	ev_timer           waited; /* runs until wait_sec is over */
 };
 
 struct service {
@@ -36,7 +36,7 @@ struct service {
 	const struct service_plan *plan;
 	void                      *owner;
 	LIST_HEAD(, process) processes; /* owned; at most one of them starts, and one serves */
-	struct calls   requests;        /* owned */
+	struct idmap   requests;        /* owned */
 	struct restart restart;
 	ev_timer       again; /* runs between a death and the next start */
 };
@@ -63,7 +63,7 @@ process_in(const struct service *s, enum role role)
 static void
 request_free(struct request *r)
 {
-	calls_remove(&r->service->requests, &r->call);
+	idmap_remove(&r->service->requests, &r->entry);
 	ev_timer_stop(r->service->boxd->loop, &r->waited);
 	if (r->at != NULL)
 		r->at->due--;
@@ -96,10 +96,10 @@ fail(struct request *r, const struct err *why)
 static void
 fail_at(struct service *s, const struct process *p, const struct err *why)
 {
-	uint64_t     newest = s->boxd->next_id;
-	struct call *c, *next;
+	uint64_t            newest = s->boxd->next_id;
+	struct idmap_entry *c, *next;
 
-	for (c = calls_first(&s->requests); c != NULL && c->id < newest; c = next) {
+	for (c = idmap_first(&s->requests); c != NULL && c->id < newest; c = next) {
 		next = TAILQ_NEXT(c, next);
 		if (((struct request *)c)->at == p)
 			fail((struct request *)c, why);
@@ -143,10 +143,10 @@ request_send(struct request *r, struct process *p, struct err *e)
 static void
 send_waiting(struct process *p)
 {
-	struct service *s = p->service;
-	struct call    *c, *next;
+	struct service     *s = p->service;
+	struct idmap_entry *c, *next;
 
-	for (c = calls_first(&s->requests); c != NULL; c = next) {
+	for (c = idmap_first(&s->requests); c != NULL; c = next) {
 		struct request *r = (struct request *)c;
 		struct err      e = { 0 };
 
@@ -204,7 +204,7 @@ start_failed(struct service *s, bool candidate, const struct err *why)
 	}
 	s->plan->on_refused(s->owner, why);
 	/* the one that served may have died meanwhile */
-	if (process_in(s, SERVING) == NULL && calls_first(&s->requests) != NULL)
+	if (process_in(s, SERVING) == NULL && idmap_first(&s->requests) != NULL)
 		start_later(s);
 }
 
@@ -245,7 +245,7 @@ static void
 on_reply(struct process *p, struct msg *m)
 {
 	struct service *s = p->service;
-	struct request *r = (struct request *)calls_find(&s->requests, m->id);
+	struct request *r = (struct request *)idmap_find(&s->requests, m->id);
 	struct err      e = { 0 };
 
 	if (r == NULL || r->at != p)
@@ -382,14 +382,14 @@ request_new(struct service *s, const struct asker *who, enum msg_type t, const v
 		err_set(e, E_SYS, "no memory for a request");
 		return NULL;
 	}
-	*r = (struct request){ .call.id = boxd_next_id(s->boxd), .service = s, .who = *who, .type = t };
-	if (msg_encode(&r->packet, t, r->call.id, 0, body, e) == -1 ||
+	*r = (struct request){ .entry.id = boxd_next_id(s->boxd), .service = s, .who = *who, .type = t };
+	if (msg_encode(&r->packet, t, r->entry.id, 0, body, e) == -1 ||
 	    (s->plan->admit != NULL && s->plan->admit(s->owner, who->tag, &r->packet, e) == -1)) {
 		packet_clear(&r->packet);
 		free(r);
 		return NULL;
 	}
-	calls_add(&s->requests, &r->call);
+	idmap_add(&s->requests, &r->entry);
 	ev_timer_init(&r->waited, on_waited, s->plan->wait_sec, 0.);
 	r->waited.data = r;
 	if (s->plan->wait_sec > 0)
@@ -456,7 +456,7 @@ service_open(struct boxd *h, const struct service_plan *plan, void *owner, struc
 	}
 	*s = (struct service){ .boxd = h, .plan = plan, .owner = owner };
 	LIST_INIT(&s->processes);
-	calls_init(&s->requests);
+	idmap_init(&s->requests);
 	ev_timer_init(&s->again, on_again, 0., 0.);
 	s->again.data = s;
 	return s;
@@ -465,15 +465,15 @@ service_open(struct boxd *h, const struct service_plan *plan, void *owner, struc
 void
 service_close(struct service **sp)
 {
-	struct service *s = *sp;
-	struct process *p;
-	struct call    *c;
+	struct service     *s = *sp;
+	struct process     *p;
+	struct idmap_entry *c;
 
 	if (s == NULL)
 		return;
 	*sp = NULL;
 	ev_timer_stop(s->boxd->loop, &s->again);
-	while ((c = calls_first(&s->requests)) != NULL)
+	while ((c = idmap_first(&s->requests)) != NULL)
 		request_free((struct request *)c);
 	while ((p = LIST_FIRST(&s->processes)) != NULL)
 		process_end(p);

@@ -2,18 +2,18 @@
 
 #include <stdlib.h>
 
-#include "core/calls.h"
+#include "core/idmap.h"
 #include "core/router.h"
 
 struct own_call {
-	struct call   call;
-	enum msg_type type; /* of the request */
-	ask_fn       *fn;
-	void         *arg;
+	struct idmap_entry entry;
+	enum msg_type      type; /* of the request */
+	ask_fn            *fn;
+	void              *arg;
 };
 
 struct asks {
-	struct calls calls; /* owned */
+	struct idmap calls; /* owned */
 };
 
 struct asks *
@@ -24,33 +24,33 @@ asks_open(struct err *e)
 	if (a == NULL)
 		err_set(e, E_SYS, "no memory");
 	else
-		calls_init(&a->calls);
+		idmap_init(&a->calls);
 	return a;
 }
 
 static struct own_call *
 find(struct asks *a, uint64_t id)
 {
-	return (struct own_call *)calls_find(&a->calls, id);
+	return (struct own_call *)idmap_find(&a->calls, id);
 }
 
 static void
 forget(struct asks *a, struct own_call *o)
 {
-	calls_remove(&a->calls, &o->call);
+	idmap_remove(&a->calls, &o->entry);
 	free(o);
 }
 
 void
 asks_close(struct asks **ap)
 {
-	struct asks *a = *ap;
-	struct call *c;
+	struct asks        *a = *ap;
+	struct idmap_entry *c;
 
 	if (a == NULL)
 		return;
 	*ap = NULL;
-	while ((c = calls_first(&a->calls)) != NULL)
+	while ((c = idmap_first(&a->calls)) != NULL)
 		forget(a, (struct own_call *)c);
 	free(a);
 }
@@ -77,9 +77,9 @@ ask_open(struct boxd *h, enum msg_type t, ask_fn *fn, void *arg, struct err *e)
 		err_set(e, E_SYS, "no memory for a request");
 		return 0;
 	}
-	*o = (struct own_call){ .call.id = boxd_next_id(h), .type = t, .fn = fn, .arg = arg };
-	calls_add(&h->asks->calls, &o->call);
-	return o->call.id;
+	*o = (struct own_call){ .entry.id = boxd_next_id(h), .type = t, .fn = fn, .arg = arg };
+	idmap_add(&h->asks->calls, &o->entry);
+	return o->entry.id;
 }
 
 static int

@@ -50,7 +50,7 @@ session_net_take(struct session *s, struct msg *m)
 int
 session_let_out(struct session *s, struct err *e)
 {
-	struct egress_guest guest = {
+	struct egress_session out = {
 		.id = s->id,
 		.set = s->spec.network_set,
 		.narrow = &s->spec.network_rules,
@@ -59,7 +59,7 @@ session_let_out(struct session *s, struct err *e)
 		.refusals = fd_take(&s->net_sockets[REFUSALS]),
 	};
 
-	return s->net_mode == NET_MODE_EGRESS ? egress_join(s->boxd->egress, &guest, e) : 0;
+	return s->net_mode == NET_MODE_EGRESS ? egress_join(s->boxd->egress, &out, e) : 0;
 }
 
 void
