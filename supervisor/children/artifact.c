@@ -321,8 +321,8 @@ struct artifact_hold *
 artifact_hold_again(struct boxd *boxd, const char *session, const struct msg_mount *m, size_t n)
 {
 	size_t                addressed = count_addressed(m, n);
-	struct err            e;
-	struct artifact_hold *h = addressed == 0 ? NULL : hold_new(boxd, session, addressed, &e);
+	struct err            ignored;
+	struct artifact_hold *h = addressed == 0 ? NULL : hold_new(boxd, session, addressed, &ignored);
 
 	for (size_t i = 0; h != NULL && i < n; i++) {
 		struct revision *r = digest_of(&m[i]) == NULL ? NULL
@@ -339,8 +339,8 @@ artifact_hold_all(struct boxd *boxd, const char *session)
 {
 	struct artifacts     *a = boxd->artifacts;
 	struct shelf         *shelf = cache_shelf(a, session);
-	struct err            e;
-	struct artifact_hold *h = shelf == NULL || shelf->n == 0 ? NULL : hold_new(boxd, session, shelf->n, &e);
+	struct err            ignored;
+	struct artifact_hold *h = shelf == NULL || shelf->n == 0 ? NULL : hold_new(boxd, session, shelf->n, &ignored);
 	struct revision      *r;
 
 	if (h == NULL)

@@ -190,17 +190,16 @@ sent(struct gateway *g, int r, const struct err *e)
 	}
 }
 
-/* A reply that cannot be encoded is an error of ours; who asked is told so. */
+/* A reply that cannot be encoded is a bug in boxd; the client gets the error. */
 static void
-reply_failed(struct gateway *g, struct child *c, enum msg_type t, uint64_t conn, uint64_t id, struct err *why)
+reply_failed(struct gateway *g, struct child *c, enum msg_type t, uint64_t conn, uint64_t id, const struct err *why)
 {
-	struct err e = { 0 };
+	struct err ignored; /* the gateway is gone, and its clients with it */
 
-	if (why->code == E_BUSY) {
+	if (why->code == E_BUSY)
 		sent(g, -1, why);
-	} else if (link_fail(child_link(c), id, conn, why, &e) == 0) {
+	else if (link_fail(child_link(c), id, conn, why, &ignored) == 0)
 		log_error("conn=%lu request=%lu reply %s: %s", conn, id, msg_name(t), why->text);
-	}
 }
 
 void

@@ -128,12 +128,12 @@ ask_drop(struct boxd *h, uint64_t id)
 {
 	struct own_call  *o = id == 0 ? NULL : find(h->asks, id);
 	struct msg_cancel cancel = { .call = id };
-	struct err        e;
+	struct err        ignored; /* it ended in the meantime */
 
 	if (o == NULL)
 		return;
 	bool is_exec = o->type == MSG_EXEC;
 	forget(h->asks, o);
 	if (is_exec)
-		ask(h, MSG_CANCEL, &cancel, ignore, NULL, &e);
+		ask(h, MSG_CANCEL, &cancel, ignore, NULL, &ignored);
 }

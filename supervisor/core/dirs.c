@@ -258,11 +258,11 @@ void
 dirs_tidy(const struct dirs *d)
 {
 	struct sockaddr_un at;
-	struct err         e;
+	struct err         ignored; /* dirs_listen() found it good */
 
 	if (!d->listening)
 		return;
-	if (socket_address(d, &at, &e) == 0)
+	if (socket_address(d, &at, &ignored) == 0)
 		unlink(at.sun_path);
 	rmdir(d->empty);
 }

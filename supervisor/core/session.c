@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "children/mounter.h"
 #include "core/ask.h"
 #include "core/machine.h"
@@ -44,6 +45,18 @@ isolation(const struct session *s)
 
 	i.walls = s->walls;
 	return i;
+}
+
+void
+session_set_disk(struct session *s, const struct msg_disk *disk)
+{
+	struct err e;
+
+	s->disk = *disk;
+	if (owned_msg_copy(&s->disk_kept, MSG_DISK, &s->disk, &e) == 0)
+		return;
+	log_warn("session=%lu its disk cannot be shown: %s", s->id, e.text);
+	msg_defaults(MSG_DISK, &s->disk);
 }
 
 void
@@ -304,14 +317,21 @@ cancel_held(struct session *s, struct request *r)
 	request_fail(r, s->boxd, &why);
 }
 
+/* Nobody reads this stream any more; a worker that does not exist has nothing to detach. */
+static void
+tell_detach(const struct session *s, const struct request *r)
+{
+	if (s->child != NULL && r->held.bytes.len == 0)
+		link_tell(child_link(s->child), MSG_DETACH, 0, 0, &(struct msg_detach){ .call = r->exec });
+}
+
 /* The process goes on. */
 static void
 cancel_attachment(struct session *s, struct request *r)
 {
-	struct err why, ignored;
+	struct err why;
 
-	if (s->child != NULL && r->held.bytes.len == 0)
-		link_send(child_link(s->child), MSG_DETACH, 0, 0, &(struct msg_detach){ .call = r->exec }, &ignored);
+	tell_detach(s, r);
 	err_set(&why, E_STATE, "detached from process %s", r->attachment->process);
 	request_fail(r, s->boxd, &why);
 }
@@ -400,23 +420,21 @@ void
 session_cancel_alone(struct session *s, struct request *r)
 {
 	struct msg_cancel c = { .call = r->exec };
-	struct err        e = { 0 };
 
 	if (r->held.bytes.len > 0)
 		cancel_held(s, r);
-	else if (s->child != NULL) /* else the next worker is told */
-		link_send(child_link(s->child), MSG_CANCEL, boxd_next_id(s->boxd), 0, &c, &e);
+	else if (s->child != NULL) /* else cancel_abandoned() does it when the next worker is ready */
+		link_tell(child_link(s->child), MSG_CANCEL, boxd_next_id(s->boxd), 0, &c);
 }
 
 void
 session_lose_client(struct request *r)
 {
 	struct session *s = r->of->session;
-	struct err      e = { 0 };
 
 	request_forget_client(r);
-	if (r->streamed && s->child != NULL && r->held.bytes.len == 0) /* nobody reads it any more */
-		link_send(child_link(s->child), MSG_DETACH, 0, 0, &(struct msg_detach){ .call = r->exec }, &e);
+	if (r->streamed)
+		tell_detach(s, r);
 	if (r->type == MSG_EXEC && r->dies_alone)
 		session_cancel_alone(s, r);
 }

@@ -134,9 +134,7 @@ session_take_scanner(struct session *s, uint64_t exec, struct msg *m, struct err
 		session_forget_measured(s);
 		return -1;
 	}
-	s->disk = made->disk;
-	if (owned_msg_copy(&s->disk_kept, MSG_DISK, &s->disk, e) == -1)
-		msg_defaults(MSG_DISK, &s->disk);
+	session_set_disk(s, &made->disk);
 	s->scanner = (struct scanner_fds){ msg_take_fd(m, made->scanner), msg_take_fd(m, made->scan),
 		msg_take_fd(m, made->look) };
 	return 0;

@@ -76,7 +76,8 @@ void session_cancel_alone(struct session *, struct request *);
 
 void session_init_timers(struct session *);
 
-/* session.c: after its disk became known. */
+/* session.c: what its worker reported of its disk; session_count_walls() belongs behind the first. */
+void session_set_disk(struct session *, const struct msg_disk *);
 void session_count_walls(struct session *);
 
 /* Its state, or what it has, changed: it is counted once more. */

@@ -253,6 +253,17 @@ start_again_later(struct session *s)
 
 /* ---- what a worker says ---------------------------------------------------------------- */
 
+/* What a worker that dies now does not take is kept for the next one. */
+static int
+send_one_held(struct session *s, struct request *r, struct err *e)
+{
+	if (r->mounts != MOUNTS_OWN)
+		return session_ask_mounts(s, r, e);
+	if (session_send_namespace(s, r, e) == 0 && link_send_packet(child_link(s->child), &r->held, e) == 0)
+		return 0;
+	return e->code == E_CRASH ? 0 : -1;
+}
+
 static void
 send_held(struct session *s)
 {
@@ -264,11 +275,9 @@ send_held(struct session *s)
 		next = TAILQ_NEXT(r, next);
 		if (r->exec == 0 || r->type == MSG_NONE || r->held.bytes.len == 0 || r->mounts == MOUNTS_ASKED)
 			continue;
-		if (r->mounts == MOUNTS_OWN) {
-			session_send_namespace(s, r, &e);
-			link_send_packet(child_link(s->child), &r->held, &e);
-		} else if (session_ask_mounts(s, r, &e) == -1) {
-			s->boxd->running--;
+		if (send_one_held(s, r, &e) == -1) {
+			s->boxd->running -= r->type == MSG_EXEC;
+			s->boxd->starting -= r->type == MSG_PROCESS_START;
 			request_fail(r, s->boxd, &e);
 		}
 	}
@@ -361,9 +370,7 @@ on_worker_ready(struct session *s, struct msg *m)
 	session_forget_mounts(s);
 	s->init = msg_take_fd(m, ready->init);
 	s->build_us = ready->build_us;
-	s->disk = ready->disk;
-	if (owned_msg_copy(&s->disk_kept, MSG_DISK, &s->disk, &e) == -1)
-		msg_defaults(MSG_DISK, &s->disk);
+	session_set_disk(s, &ready->disk);
 	session_count_walls(s);
 	session_net_take(s, m);
 	s->paused = ready->paused || requests_count(&s->pending, A_PAUSE) > 0;

@@ -31,7 +31,7 @@ session_send_namespace(struct session *s, const struct request *r, struct err *e
 int
 session_send_exec(struct session *s, struct request *r, struct err *e)
 {
-	struct err ignored;
+	struct err ignored; /* without the copy, a worker that dies at once fails the command */
 
 	if (session_send_namespace(s, r, e) == -1)
 		return e->code == E_CRASH ? 0 : -1;

@@ -142,13 +142,13 @@ bool
 session_hint(struct session *s, struct request *r, const struct msg_exec_result *x)
 {
 	struct waiting *w;
-	struct err      e;
+	struct err      ignored; /* the result is sent without a hint then */
 
 	if (s->net_mode != NET_MODE_EGRESS || !s->boxd->config->network_hint || r->conn == 0 ||
 	    (w = calloc(1, sizeof(*w))) == NULL)
 		return false;
 	*w = (struct waiting){ .boxd = s->boxd, .result = *x };
-	if (owned_msg_copy(&w->kept, MSG_EXEC_RESULT, &w->result, &e) == -1) {
+	if (owned_msg_copy(&w->kept, MSG_EXEC_RESULT, &w->result, &ignored) == -1) {
 		free(w);
 		return false;
 	}

@@ -83,7 +83,7 @@ init_lives(const struct session *s)
 {
 	struct buf    bytes = { 0 };
 	struct msg    m;
-	struct err    ignored;
+	struct err    ignored; /* without a state file no init can be found */
 	struct pollfd init = { .fd = -1, .events = POLLIN };
 
 	if (statefile_read(s->dir, &bytes, &m, &ignored) == 0) {
