@@ -452,7 +452,7 @@ on_gone(void *arg, int status)
 
 	child_close(&j->child);
 	if (j->stage != DONE) {
-		err_set(&e, E_CRASH, "box-artifact died (%s) while it copied an artifact", child_status(status));
+		err_set(&e, E_CRASH, "box-artifact died (%s) while it copied an artifact", child_status(status).text);
 		job_fail(j, &e);
 	}
 	job_end(j);
@@ -473,12 +473,13 @@ static int
 job_send(struct job *j, int staging, struct err *e)
 {
 	struct boxd              *h = j->artifacts->boxd;
+	struct msg_path_rule      room[LIM_ALL_RULES];
 	struct msg_worker_start   rules;
 	struct msg_artifact_start start;
 	char                      field[64], digest[LIM_DIGEST + 1];
 
 	msg_defaults(MSG_WORKER_START, &rules);
-	mountrules_fill(h->mountrules, &rules);
+	mountrules_fill(h->mountrules, room, &rules);
 	tenantroots_add_rules(h->tenantroots, j->session, &rules);
 	langbot_add_rules(h->langbot, j->session, &rules);
 	snprintf(field, sizeof(field), "spec.extra_mounts.%zu", j->want.index);

@@ -112,12 +112,17 @@ revision_add(struct artifacts *a, struct shelf *s, const char *digits, uint64_t 
 	return r;
 }
 
-static const char *
+struct copy_path {
+	char text[NAMESPACE_LEN + DIGEST_DIGITS + 2];
+};
+
+/* Of a copy, in the directory of all artifacts. */
+static struct copy_path
 path_of(const struct shelf *s, const char *digits)
 {
-	static char path[NAMESPACE_LEN + DIGEST_DIGITS + 2];
+	struct copy_path path;
 
-	snprintf(path, sizeof(path), "%s/%.64s", s->ns, digits);
+	snprintf(path.text, sizeof(path.text), "%s/%.64s", s->ns, digits);
 	return path;
 }
 
@@ -131,8 +136,8 @@ cache_use(struct artifacts *a, struct revision *r)
 	if (now < r->used_sec + TOUCH_SEC)
 		return;
 	r->used_sec = now;
-	if (utimensat(a->dir, path_of(r->shelf, r->digits), NULL, AT_SYMLINK_NOFOLLOW) == -1)
-		log_warn("artifact=%s: %s", path_of(r->shelf, r->digits), strerror(errno));
+	if (utimensat(a->dir, path_of(r->shelf, r->digits).text, NULL, AT_SYMLINK_NOFOLLOW) == -1)
+		log_warn("artifact=%s: %s", path_of(r->shelf, r->digits).text, strerror(errno));
 }
 
 /* ---- trash --------------------------------------------------------------------------------------- */
@@ -152,8 +157,8 @@ throw_away(struct artifacts *a, int dir, const char *name)
 static void
 drop(struct artifacts *a, struct revision *r)
 {
-	log_info("artifact=%s dropped bytes=%lu", path_of(r->shelf, r->digits), r->bytes);
-	throw_away(a, a->dir, path_of(r->shelf, r->digits));
+	log_info("artifact=%s dropped bytes=%lu", path_of(r->shelf, r->digits).text, r->bytes);
+	throw_away(a, a->dir, path_of(r->shelf, r->digits).text);
 	cache_give_back(a, r->shelf, r->bytes, r->entries);
 	tdelete(r, &a->by_digits, by_digits);
 	TAILQ_REMOVE(&a->by_use, r, next);
@@ -288,11 +293,11 @@ cache_publish(struct artifacts *a, struct shelf *s, const char *digits, uint64_t
 
 	snprintf(name, sizeof(name), "%lu", number);
 	if (write_about(a, name, bytes, entries) == -1 || (mkdirat(a->dir, s->ns, 0700) == -1 && errno != EEXIST) ||
-	    renameat2(a->staging, name, a->dir, path_of(s, digits), RENAME_NOREPLACE) == -1)
+	    renameat2(a->staging, name, a->dir, path_of(s, digits).text, RENAME_NOREPLACE) == -1)
 		return err_sys(e, "keep an artifact");
 	if (revision_add(a, s, digits, bytes, entries) != NULL)
 		return 0;
-	throw_away(a, a->dir, path_of(s, digits));
+	throw_away(a, a->dir, path_of(s, digits).text);
 	return err_set(e, E_SYS, "no memory for an artifact");
 }
 

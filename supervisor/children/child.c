@@ -73,28 +73,29 @@ on_silence(void *arg, const struct err *why)
 
 static const struct link_ops ops_of_link = { .on_msg = on_msg, .on_gone = on_silence };
 
-/* Only what a worker may know of our environment. */
-static char **
-worker_env(void)
+enum { PASSED = 4 }; /* variables of our environment that a worker may know */
+
+struct worker_env {
+	char  text[PASSED + 1][512];
+	char *v[PASSED + 2]; /* borrows from the above */
+};
+
+static void
+worker_env(struct worker_env *env)
 {
-	static const char *const passed[] = { "JOURNAL_STREAM", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS" };
-	static char              text[5][512];
-	static char             *env[6];
+	static const char *const passed[PASSED] = { "JOURNAL_STREAM", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS" };
 	size_t                   n = 0;
 
-	for (size_t i = 0; i < 4; i++) {
+	for (size_t i = 0; i < PASSED; i++) {
 		const char *value = getenv(passed[i]);
 
-		if (value == NULL)
-			continue;
-		snprintf(text[n], sizeof(text[n]), "%s=%s", passed[i], value);
-		env[n] = text[n];
-		n++;
+		if (value != NULL)
+			snprintf(env->text[n++], sizeof(env->text[0]), "%s=%s", passed[i], value);
 	}
-	snprintf(text[n], sizeof(text[n]), "BOX_LOG=%s", log_level_name(log_threshold()));
-	env[n] = text[n];
-	env[n + 1] = NULL;
-	return env;
+	snprintf(env->text[n++], sizeof(env->text[0]), "BOX_LOG=%s", log_level_name(log_threshold()));
+	env->v[n] = NULL;
+	while (n-- > 0)
+		env->v[n] = env->text[n];
 }
 
 /* An errno, or 0. */
@@ -105,6 +106,7 @@ spawn(pid_t *pid, const char *program, int theirs)
 	posix_spawnattr_t          attr;
 	sigset_t                   none, all;
 	char                      *argv[] = { (char *)program, NULL };
+	struct worker_env          env;
 	AUTO_FD int                above = fcntl(theirs, F_DUPFD_CLOEXEC, CHANNEL_FD + 1);
 
 	/* were it CHANNEL_FD itself, a dup2 onto itself would leave it close-on-exec */
@@ -122,7 +124,8 @@ spawn(pid_t *pid, const char *program, int theirs)
 	posix_spawnattr_setsigmask(&attr, &none);
 	posix_spawnattr_setsigdefault(&attr, &all);
 	posix_spawnattr_setpgroup(&attr, 0); /* a terminal's Ctrl-C is for the supervisor alone */
-	int r = posix_spawn(pid, program, &files, &attr, argv, worker_env());
+	worker_env(&env);
+	int r = posix_spawn(pid, program, &files, &attr, argv, env.v);
 	posix_spawnattr_destroy(&attr);
 	posix_spawn_file_actions_destroy(&files);
 	return r;
@@ -203,14 +206,14 @@ child_end(struct child **cp)
 	child_close(cp);
 }
 
-const char *
+struct child_status
 child_status(int status)
 {
-	static char text[32];
+	struct child_status s;
 
 	if (WIFSIGNALED(status))
-		snprintf(text, sizeof(text), "signal=%d", WTERMSIG(status));
+		snprintf(s.text, sizeof(s.text), "signal=%d", WTERMSIG(status));
 	else
-		snprintf(text, sizeof(text), "exit=%d", WEXITSTATUS(status));
-	return text;
+		snprintf(s.text, sizeof(s.text), "exit=%d", WEXITSTATUS(status));
+	return s;
 }

@@ -35,6 +35,10 @@ void child_close(struct child **);
 void child_end(struct child **);
 
 /* "signal=9" or "exit=1", for the log. */
-const char *child_status(int status);
+struct child_status {
+	char text[32];
+};
+
+struct child_status child_status(int status);
 
 #endif

@@ -288,13 +288,14 @@ ask_once(
 {
 	struct msg_spec         spec = s->spec;
 	const char             *counted[2 * LIM_MOUNTS];
+	struct msg_path_rule    rules[LIM_ALL_RULES];
 	struct msg_worker_start ask;
 
 	if (session_check_counted(s, p->mounts, p->nmounts, e) == -1 || service_start(m->service, e) == -1)
 		return -1;
 	spec.extra_mounts.n = p->nmounts;
 	spec.extra_mounts.v = p->mounts;
-	session_fill_start(s, &spec, WORK_MOUNT, &ask);
+	session_fill_start(s, &spec, WORK_MOUNT, rules, &ask);
 	AUTO_FD int artifacts = artifact_dir(m->boxd, s->name);
 	ask.artifacts = artifacts;
 	ask.call = exec;

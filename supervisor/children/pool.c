@@ -69,6 +69,7 @@ pool_ask(struct pool *p, enum msg_type t, const void *body, ask_fn *fn, void *ar
 static int
 check_path(const struct boxd *h, const char *path, struct err *e)
 {
+	struct msg_path_rule    room[LIM_ALL_RULES];
 	struct msg_worker_start rules;
 	char                    normal[LIM_PATH + 1], langbot[LIM_PATH + 1];
 
@@ -77,7 +78,7 @@ check_path(const struct boxd *h, const char *path, struct err *e)
 	if (snprintf(langbot, sizeof(langbot), "%s/" LANGBOT_DIR, h->dirs->state) < (int)sizeof(langbot) &&
 	    path_within(normal, langbot) && strcmp(normal, langbot) != 0)
 		return 0;
-	mountrules_fill(h->mountrules, &rules);
+	mountrules_fill(h->mountrules, room, &rules);
 	for (size_t i = 0; i < rules.rules.n; i++) {
 		const struct msg_path_rule *r = &rules.rules.v[i];
 
@@ -168,7 +169,7 @@ mount_all(struct pool *p, struct err *e)
 		if (errno != EINTR)
 			return err_sys(e, "wait for box-pool");
 	if (status != 0)
-		log_error("box-pool: not every volume is mounted (%s)", child_status(status));
+		log_error("box-pool: not every volume is mounted (%s)", child_status(status).text);
 	return 0;
 }
 

@@ -46,11 +46,12 @@ static int
 start(struct reopen *r, struct session *s, struct err *e)
 {
 	struct msg_worker_start start;
+	struct msg_path_rule    rules[LIM_ALL_RULES];
 
 	r->child = child_start(r->boxd, "box-session", FROM_WORKER, &ops, r, e);
 	if (r->child == NULL)
 		return -1;
-	session_fill_start(s, &s->spec, WORK_REOPEN, &start);
+	session_fill_start(s, &s->spec, WORK_REOPEN, rules, &start);
 	struct strs *opened = session_net_plan(s, &start);
 	int          sent = link_send(child_link(r->child), MSG_WORKER_START, 0, 0, &start, e);
 	free(opened);

@@ -289,7 +289,7 @@ on_gone(void *arg, int status)
 	LIST_REMOVE(p, next);
 	if (p->role != LEAVING && !p->candidate)
 		start_later(s);
-	s->plan->on_gone(s->owner, pid, child_status(status), &why);
+	s->plan->on_gone(s->owner, pid, child_status(status).text, &why);
 	if (p->role == STARTING)
 		start_failed(s, p->candidate, &why);
 	else

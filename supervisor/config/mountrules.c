@@ -238,10 +238,8 @@ mountrules_opens(const struct mountrules *r, const char *dir)
 }
 
 void
-mountrules_fill(const struct mountrules *r, struct msg_worker_start *start)
+mountrules_fill(const struct mountrules *r, struct msg_path_rule rules[LIM_ALL_RULES], struct msg_worker_start *start)
 {
-	static struct msg_path_rule rules[LIM_ALL_RULES]; /* until it is encoded */
-
 	memcpy(rules, r->v, r->n * sizeof(*rules));
 	start->rules.n = r->n;
 	start->rules.v = rules;

@@ -9,8 +9,9 @@ struct mountrules;
 struct mountrules *mountrules_open(const struct config *, const struct dirs *, struct err *);
 void               mountrules_close(struct mountrules **);
 
-/* For a worker that has to check a spec; borrows from the rules, and others may add theirs until the next call. */
-void mountrules_fill(const struct mountrules *, struct msg_worker_start *);
+/* For a worker that has to check a spec: start borrows the array, and the paths from the rules.  Others may add theirs. */
+void mountrules_fill(
+    const struct mountrules *, struct msg_path_rule rules[LIM_ALL_RULES], struct msg_worker_start *start);
 
 /*
  * Is it, is it below, or does it contain a path that no session may mount?  Judged by the text of the path alone, to

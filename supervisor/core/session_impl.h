@@ -165,8 +165,9 @@ void session_net_take(struct session *, struct msg *worker_ready);
 /* To be freed when the message is sent; NULL: nothing. */
 struct strs *session_net_plan(struct session *, struct msg_worker_start *);
 
-/* For reopen.c and mounter.c: what a WORKER_START says of a session with this spec; lent by both. */
-void session_fill_start(const struct session *, const struct msg_spec *, enum work, struct msg_worker_start *);
+/* For reopen.c and mounter.c: what a WORKER_START says of a session with this spec; borrows from both, and the rules. */
+void session_fill_start(const struct session *, const struct msg_spec *, enum work,
+    struct msg_path_rule rules[LIM_ALL_RULES], struct msg_worker_start *);
 
 /* Say with a result what was refused meanwhile, and then reply; false: there is nothing to ask, reply now. */
 bool session_hint(struct session *, struct request *, const struct msg_exec_result *);

@@ -590,13 +590,13 @@ on_worker_gone(void *arg, int status)
 	struct session *s = arg;
 	struct err      e;
 
-	log_warn("session=%lu worker=%d gone %s while %s", s->id, child_pid(s->child), child_status(status),
+	log_warn("session=%lu worker=%d gone %s while %s", s->id, child_pid(s->child), child_status(status).text,
 	    msg_enum_name(MSG_SESSION_INFO, "state", (int)s->state));
 	child_close(&s->child);
 	ev_timer_stop(s->boxd->loop, &s->reply_timer);
 	if (s->state == STATE_STARTING || (s->spare && s->state == STATE_READY)) {
-		err_set(
-		    &e, E_CRASH, "the session's worker died (%s) before the sandbox was ready", child_status(status));
+		err_set(&e, E_CRASH, "the session's worker died (%s) before the sandbox was ready",
+		    child_status(status).text);
 		fail(s, &e);
 		return;
 	}

@@ -67,7 +67,8 @@ session_retention(const struct session *s, uint64_t *sec, uint64_t *count)
 }
 
 void
-session_fill_start(const struct session *s, const struct msg_spec *spec, enum work work, struct msg_worker_start *start)
+session_fill_start(const struct session *s, const struct msg_spec *spec, enum work work,
+    struct msg_path_rule rules[LIM_ALL_RULES], struct msg_worker_start *start)
 {
 	const struct machine *m = s->boxd->machine;
 
@@ -85,7 +86,7 @@ session_fill_start(const struct session *s, const struct msg_spec *spec, enum wo
 	start->overlay_mb = policy_overlay_mb(spec, s->boxd->config);
 	start->inodes = s->boxd->config->inodes;
 	if (mountspec_wants_host(spec) || s->counted.n > 0) {
-		mountrules_fill(s->boxd->mountrules, start);
+		mountrules_fill(s->boxd->mountrules, rules, start);
 		tenantroots_add_rules(s->boxd->tenantroots, s->name, start);
 		langbot_add_rules(s->boxd->langbot, s->name, start);
 	}
@@ -118,11 +119,12 @@ session_start_worker(struct session *s, enum work work, struct err *e)
 	struct msg_resume       list[LIM_EXECS];
 	struct msg_follower     followers[LIM_EXECS];
 	const char             *counted[2 * LIM_MOUNTS];
+	struct msg_path_rule    rules[LIM_ALL_RULES];
 
 	s->child = child_start(s->boxd, "box-session", FROM_WORKER, &session_worker_ops, s, e);
 	if (s->child == NULL)
 		return -1;
-	session_fill_start(s, &s->spec, work, &start);
+	session_fill_start(s, &s->spec, work, rules, &start);
 	AUTO_FD int artifacts = work == WORK_BUILD && s->artifacts != NULL ? artifact_dir(s->boxd, s->name) : -1;
 	start.artifacts = artifacts;
 	AUTO_FD int image = work == WORK_BUILD ? dirs_image(s->boxd->dirs, s->spec.image) : -1;
