@@ -75,7 +75,7 @@ session_clear_strs(struct strs *list)
 	*list = (struct strs){ 0 };
 }
 
-/* Those that it has not; but whoever sends them may lie. */
+/* Those that it does not have yet.  Only a process that lies reports too many: session_check_counted() comes first. */
 static int
 add_strs(struct strs *list, const struct strs *more, struct err *e)
 {
@@ -88,7 +88,7 @@ add_strs(struct strs *list, const struct strs *more, struct err *e)
 		if (has(list, more->v[i]))
 			continue;
 		if (list->n == LIM_MOUNTS)
-			return err_set(e, E_CAPACITY, "more than %d mounts to remember", LIM_MOUNTS);
+			return err_set(e, E_PROTO, "more than %d mounts count against one quota", LIM_MOUNTS);
 		if ((v[list->n] = strdup(more->v[i])) == NULL)
 			return err_set(e, E_SYS, "no memory to remember mounts");
 		list->n++;

@@ -343,14 +343,19 @@ become_ready(struct session *s, const char *how)
 	session_touch(s);
 }
 
-/* A command that an earlier boxd started. */
+/* A command that an earlier boxd started.  The next worker can be given no more than LIM_EXECS commands. */
 static void
 add_orphan(struct session *s, uint64_t exec)
 {
-	struct request *r = request_by_exec(&s->pending, exec) != NULL ? NULL : request_add_orphan(&s->pending, exec);
+	struct request *r;
 
-	if (r == NULL)
+	if (request_by_exec(&s->pending, exec) != NULL)
 		return;
+	if (requests_count(&s->pending, A_COMMAND) >= LIM_EXECS ||
+	    (r = request_add_orphan(&s->pending, exec)) == NULL) {
+		log_warn("session=%lu exec=%lu has no place among the running commands", s->id, exec);
+		return;
+	}
 	r->artifacts = artifact_hold_all(s->boxd, s->name);
 	s->boxd->running++;
 }
