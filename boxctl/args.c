@@ -560,8 +560,7 @@ const struct opt token_options[] = {
 };
 
 const struct opt langbot_stdio_options[] = {
-	{ 0, "url", "URL", "ws://HOST[:PORT] of boxd's door for LangBot, in place of its socket", set_url },
-	END_OF_TABLE
+	{ 0, "url", "URL", "ws://HOST[:PORT] of LangBot's door, in place of boxd's socket", set_url }, END_OF_TABLE
 };
 
 /* ---- the whole ---- */

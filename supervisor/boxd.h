@@ -16,7 +16,7 @@ struct agent;
 struct artifacts;
 struct asks;
 struct dirs;
-struct door;
+struct auth;
 struct egress;
 struct errorring;
 struct gateway;
@@ -43,7 +43,7 @@ struct boxd {
 	struct registry      *registry;
 	struct spares        *spares;
 	struct asks          *asks;
-	struct door          *door;
+	struct auth          *auth;
 	struct egress        *egress;
 	struct tenancy       *tenancy;
 	struct tenantroots   *tenantroots;

@@ -38,8 +38,8 @@
 #include "core/notify.h"
 #include "core/registry.h"
 #include "core/spare.h"
-#include "door/door.h"
-#include "door/door_handover.h"
+#include "auth/auth.h"
+#include "auth/handover.h"
 #include "langbot/admission.h"
 #include "langbot/langbot.h"
 #include "langbot/readiness.h"
@@ -285,7 +285,7 @@ raise_nofile(void)
 }
 
 static int
-boxd_open(struct boxd *h, struct dirs *d, struct door_start *door, struct err *e)
+boxd_open(struct boxd *h, struct dirs *d, struct auth_start *auth, struct err *e)
 {
 	h->mountrules = mountrules_open(h->config, d, e);
 	if (h->mountrules == NULL)
@@ -306,8 +306,8 @@ boxd_open(struct boxd *h, struct dirs *d, struct door_start *door, struct err *e
 	int listener = dirs_listen(d, h->config->socket_group, e);
 	if (listener == -1)
 		return -1;
-	h->door = door_open(h, door, e);
-	if (h->door == NULL) {
+	h->auth = auth_open(h, auth, e);
+	if (h->auth == NULL) {
 		close(listener);
 		return -1;
 	}
@@ -345,7 +345,7 @@ boxd_close(struct boxd *h)
 	readiness_close(&h->readiness);
 	pool_close(&h->pool);
 	asks_close(&h->asks);
-	door_close(&h->door);
+	auth_close(&h->auth);
 	mountrules_close(&h->mountrules);
 }
 
@@ -369,11 +369,11 @@ await_children(void)
 }
 
 static int
-run(struct boxd *h, struct dirs *d, struct door_start *door, bool *exec_anew, struct err *e)
+run(struct boxd *h, struct dirs *d, struct auth_start *auth, bool *exec_anew, struct err *e)
 {
 	struct control c;
 
-	if (boxd_open(h, d, door, e) == -1)
+	if (boxd_open(h, d, auth, e) == -1)
 		return -1;
 	control_open(&c, h);
 	notify_open(h->loop);
@@ -410,20 +410,20 @@ enum { GO_ON = -1 };
 
 /* GO_ON, or what to exit with. */
 static int
-read_config(struct config *config, const struct options *o, struct door_start *door)
+read_config(struct config *config, const struct options *o, struct auth_start *auth)
 {
 	struct err e = { 0 };
 	int        status = GO_ON;
 
-	/* the door before all that starts a process: it takes the token out of the environment */
-	if (load_config(config, o, &e) == -1 || door_prepare(door, config, &e) == -1 ||
+	/* before anything starts a process: this takes the token out of the environment */
+	if (load_config(config, o, &e) == -1 || auth_prepare(auth, config, &e) == -1 ||
 	    check_policy(config, &e) == -1) {
 		fprintf(stderr, "boxd: %s\n", e.text);
 		status = EXIT_CONFIG;
 	} else if (o->check)
 		status = puts("boxd: the configuration is good") < 0;
 	if (status != GO_ON)
-		door_start_clear(door);
+		auth_start_clear(auth);
 	return status;
 }
 
@@ -432,7 +432,7 @@ main(int argc, char **argv)
 {
 	static struct config config; /* large */
 	struct options       o = { 0 };
-	struct door_start    door = { .past.listener = -1 };
+	struct auth_start    auth = { .past.listener = -1 };
 	struct dirs          dirs;
 	struct machine       machine;
 	struct err           e = { 0 };
@@ -445,7 +445,7 @@ main(int argc, char **argv)
 	close_others(&o);
 	if (sodium_init() == -1)
 		return fail(&(struct err){ .text = "libsodium does not start" }, 1);
-	int told = read_config(&config, &o, &door);
+	int told = read_config(&config, &o, &auth);
 	if (told != GO_ON)
 		return told;
 	log_init("boxd", config.log_level);
@@ -471,11 +471,11 @@ main(int argc, char **argv)
 		.started = ev_time(),
 		.next_id = (uint64_t)(ev_time() * 1e6),
 	};
-	int status = run(&h, &dirs, &door, &exec_anew, &e);
+	int status = run(&h, &dirs, &auth, &exec_anew, &e);
 	if (status == -1)
 		status = fail(&e, 1);
 	if (exec_anew)
-		door_hand_over(h.door);
+		auth_hand_over(h.auth);
 	boxd_close(&h);
 	if (exec_anew) {
 		execv(self, argv);

@@ -7,7 +7,7 @@
 enum served_by {
 	ROOM_NONE,    /* nobody: it is not for clients */
 	ROOM_BOXD,    /* boxd itself: router.c has its handler */
-	ROOM_DOOR,    /* the same, of strangers */
+	ROOM_AUTH,    /* the same, of strangers */
 	ROOM_LANGBOT, /* supervisor/langbot: its handler is in its ACTION */
 	ROOM_POOL,
 	ROOM_EGRESS,

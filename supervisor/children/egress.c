@@ -18,7 +18,7 @@
 #include "core/machine.h"
 #include "core/registry.h"
 #include "core/spare.h"
-#include "door/door.h"
+#include "auth/auth.h"
 #include "wire/owned_msg.h"
 
 /* A session whose network is on. */
@@ -230,7 +230,7 @@ on_gone(void *arg, pid_t pid, const char *how, struct err *why)
 	err_set(why, E_CRASH, "box-egress died (%s)", how);
 }
 
-/* own: room for the doors of boxd, which is lent to the message. */
+/* own: room for the ports of boxd, which is lent to the message. */
 static void
 fill_start(const struct egress *g, struct msg_egress_start *s, const char **own)
 {
@@ -245,7 +245,7 @@ fill_start(const struct egress *g, struct msg_egress_start *s, const char **own)
 	s->resolvers = *resolvers_list(g->resolvers);
 	s->sets.v = (struct msg_net_set *)netrules_sets(g->rules, &n);
 	s->sets.n = n;
-	*own = door_address(g->boxd->door);
+	*own = auth_address(g->boxd->auth);
 	s->own = (struct strs){ **own != '\0', own };
 }
 

@@ -11,8 +11,8 @@
 #include "core/machine.h"
 #include "core/registry.h"
 #include "core/router.h"
-#include "door/door.h"
-#include "door/identity.h"
+#include "auth/auth.h"
+#include "auth/identity.h"
 #include "langbot/langbot.h"
 
 /* Connection ids of different gateways never meet. */
@@ -59,7 +59,7 @@ forget_conn(struct gateway *g, uint64_t conn)
 		identity_forget_all(g->clients);
 	else
 		identity_forget(g->clients, conn);
-	door_conn_gone(g->boxd->door, conn);
+	auth_conn_gone(g->boxd->auth, conn);
 	registry_conn_gone(g->boxd->registry, conn);
 	langbot_conn_gone(g->boxd->langbot, conn);
 	agent_conn_gone(g->boxd->agent, conn);
@@ -121,7 +121,7 @@ on_start(void *arg, struct link *l, struct err *e)
 
 	msg_defaults(MSG_GATEWAY_START, &s);
 	s.listener = g->listener;
-	door_tell_gateway(g->boxd->door, &s);
+	auth_for_gateway(g->boxd->auth, &s);
 	s.max_connections = g->boxd->config->max_connections;
 	s.uid = g->boxd->config->gateway_uid;
 	s.chroot = g->boxd->machine->root ? g->boxd->dirs->empty : "";
@@ -168,8 +168,8 @@ gateway_close(struct gateway **gp)
 
 	if (g == NULL)
 		return;
-	if (g->boxd->door != NULL)
-		door_conn_gone(g->boxd->door, 0); /* before those it waits for are told that all is over */
+	if (g->boxd->auth != NULL)
+		auth_conn_gone(g->boxd->auth, 0); /* before those it waits for are told that all is over */
 	*gp = NULL;
 	tally_clear(&g->refusals);
 	service_close(&g->service);

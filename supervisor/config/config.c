@@ -10,7 +10,7 @@
 
 #include "base/netaddr.h"
 #include "base/path.h"
-#include "door/instance.h"
+#include "auth/instance.h"
 
 enum conf_kind {
 	NUM,
@@ -373,9 +373,9 @@ config_trusts_everybody(const struct config *c)
 	return strcmp(c->auth, "none") == 0;
 }
 
-/* LangBot's door must not stand open to more than it was meant for. */
+/* listen must not let in more clients than it was meant for. */
 static int
-check_door(const struct config *c, struct err *e)
+check_listen(const struct config *c, struct err *e)
 {
 	bool tls = *c->tls_certificate != '\0';
 	char at[ADDRESS_TEXT];
@@ -412,7 +412,7 @@ config_check(const struct config *c, struct err *e)
 	if (profile_get(c->agent_profiles, c->agent_profile) == NULL)
 		return err_set(e, E_INVALID, "agent.profile: the table of agent.profiles = %s has no %s",
 		    c->agent_profiles, profile_get("0.7", c->agent_profile)->name);
-	return check_door(c, e);
+	return check_listen(c, e);
 }
 
 void

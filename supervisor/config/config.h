@@ -11,7 +11,7 @@
 #include "base/bounds.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "door/listen.h"
+#include "auth/listen.h"
 #include "host/walls.h"
 #include "wire/msg.h"
 

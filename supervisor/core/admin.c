@@ -10,7 +10,7 @@
 #include "core/machine.h"
 #include "core/registry.h"
 #include "core/reply.h"
-#include "door/door.h"
+#include "auth/auth.h"
 
 static uint64_t
 uptime_ms(const struct boxd *h)
@@ -48,10 +48,10 @@ admin_status(struct boxd *h, const struct msg *m, struct err *e)
 		.isolation = h->machine->isolation,
 		.state_dir = h->dirs->state,
 		.runtime_dir = h->dirs->runtime,
-		.http_address = door_address(h->door),
-		.http_refused = door_refused(h->door),
-		.token_file = door_token_file(h->door),
-		.trusted_instance = door_instance(h->door),
+		.http_address = auth_address(h->auth),
+		.http_refused = auth_refused(h->auth),
+		.token_file = auth_token_file(h->auth),
+		.trusted_instance = auth_instance(h->auth),
 		.stopping = h->stopping,
 	};
 

@@ -10,8 +10,8 @@
 #include "core/admin.h"
 #include "core/create.h"
 #include "core/registry.h"
-#include "door/door.h"
-#include "door/identity.h"
+#include "auth/auth.h"
+#include "auth/identity.h"
 #include "langbot/langbot.h"
 #include "wire/route.h"
 
@@ -82,9 +82,9 @@ static deliver_fn *const own[MSG__COUNT] = {
 	[MSG_CREATE] = create_deliver,
 	[MSG_CANCEL] = on_cancel,
 	[MSG_OUTPUT_ACK] = on_output_ack,
-	[MSG_HTTP_AUTH] = door_auth,
-	[MSG_HTTP_HEALTH] = door_health,
-	[MSG_HTTP_READY] = door_ready,
+	[MSG_HTTP_AUTH] = http_auth,
+	[MSG_HTTP_HEALTH] = http_health,
+	[MSG_HTTP_READY] = http_ready,
 	[MSG_AGENT_EXEC] = agent_exec,
 	[MSG_AGENT_PROFILES] = agent_profiles,
 	[MSG_AGENT_ERRORS] = agent_errors,
@@ -96,7 +96,7 @@ static const struct {
 	unsigned    who; /* may send it, but for relays */
 } rooms[] = {
 	[ROOM_BOXD] = { NULL, ID_NATIVE },
-	[ROOM_DOOR] = { NULL, ID_STRANGER },
+	[ROOM_AUTH] = { NULL, ID_STRANGER },
 	[ROOM_LANGBOT] = { langbot_deliver, ID_NATIVE | ID_RPC },
 	[ROOM_POOL] = { pool_deliver, ID_NATIVE },
 	[ROOM_EGRESS] = { egress_deliver, ID_NATIVE },

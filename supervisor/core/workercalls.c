@@ -10,7 +10,7 @@
 #include <signal.h>
 #include <sys/socket.h>
 
-#include "host/confining.h"
+#include "host/confine.h"
 
 static const int calls[] = {
 	SCMP_SYS(openat),
@@ -44,5 +44,5 @@ workercalls_compile(bool own_uids, struct err *e)
 		.n_calls_for = own_uids ? sizeof(calls_for) / sizeof(calls_for[0]) : FOR_ALL,
 	};
 
-	return confining_program("worker-calls", &all, e);
+	return confine_program("worker-calls", &all, e);
 }

@@ -13,7 +13,7 @@
 #include "core/dirs.h"
 #include "core/journal.h"
 #include "core/reply.h"
-#include "door/door.h"
+#include "auth/auth.h"
 #include "langbot/admission_book.h"
 #include "langbot/admission_spec.h"
 #include "langbot/langbot.h"
@@ -358,7 +358,7 @@ on_dropped(void *arg, const struct msg *reply)
 static int
 welcome(struct admission *a, const char *instance, const char *what, struct err *e)
 {
-	const char *trusted = door_instance(a->boxd->door);
+	const char *trusted = auth_instance(a->boxd->auth);
 
 	if (*trusted != '\0' && strcmp(trusted, instance) != 0)
 		return err_set(e, E_DENIED, "Sandbox admission %s does not match the trusted instance", what);

@@ -15,7 +15,7 @@
 #include "children/gateway.h"
 #include "core/journal.h"
 #include "core/share.h"
-#include "door/door.h"
+#include "auth/auth.h"
 #include "langbot/langbot_impl.h"
 #include "langbot/readiness.h"
 
@@ -72,10 +72,10 @@ is_empty(const struct msg_context *c)
 static int
 check_context(struct action *a, bool needed, struct err *e)
 {
-	const char *pinned = door_instance(a->langbot->boxd->door);
+	const char *pinned = auth_instance(a->langbot->boxd->auth);
 
 	if (is_empty(&a->context) && a->langbot->boxd->config->legacy_clients) {
-		door_legacy_context(&a->context);
+		auth_legacy_context(&a->context);
 		return 0;
 	}
 	if (is_empty(&a->context) && !needed)

@@ -10,7 +10,7 @@
 #include "children/store.h"
 #include "core/dirs.h"
 #include "core/journal.h"
-#include "door/identity.h"
+#include "auth/identity.h"
 #include "langbot/langbot_impl.h"
 #include "langbot/readiness.h"
 #include "langbot/tenantroots.h"

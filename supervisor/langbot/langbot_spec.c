@@ -6,7 +6,7 @@
 #include "base/path.h"
 #include "config/mountrules.h"
 #include "core/policy.h"
-#include "door/door.h"
+#include "auth/auth.h"
 #include "langbot/langbot_impl.h"
 #include "langbot/tenantroots.h"
 #include "python/pynum.h"
@@ -268,7 +268,7 @@ may_make(const struct langbot *l, const char *below, const char *session)
 {
 	struct msg_context c;
 
-	door_legacy_context(&c);
+	auth_legacy_context(&c);
 	if (l->boxd->config->legacy_clients && tenancy_owns(&c, session))
 		return !path_within(below, "tenants") || is_own_part(below, session);
 	return is_own_part(below, session);

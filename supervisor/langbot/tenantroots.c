@@ -11,7 +11,7 @@
 #include "base/path.h"
 #include "core/dirs.h"
 #include "core/journal.h"
-#include "door/door.h"
+#include "auth/auth.h"
 #include "langbot/langbot.h"
 #include "langbot/readiness_trial.h"
 #include "langbot/tenancy.h"
@@ -147,7 +147,7 @@ is_legacy(const struct boxd *h, const char *ns)
 	struct msg_context c;
 	char               legacy[NAMESPACE_LEN + 1];
 
-	door_legacy_context(&c);
+	auth_legacy_context(&c);
 	tenancy_namespace(&c, legacy);
 	return h->config->legacy_clients && strcmp(ns, legacy) == 0;
 }

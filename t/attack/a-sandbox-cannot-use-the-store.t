@@ -4,7 +4,7 @@
 . t/lib/sh/hostile.sh
 mkdir -p "$D/shared/data/box/default" "$D/shared/data/box/skills"
 chmod 777 "$D/shared/data/box/default"
-door_start
+http_start
 root=$D/shared/data/box
 ns() { printf 'inst-1\0%s' "$1" | sha256sum | sed 's/^\(.\{24\}\).*/ws-\1/'; }
 a=$(ns ws-a) b=$(ns ws-b)

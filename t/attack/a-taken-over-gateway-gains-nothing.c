@@ -9,7 +9,7 @@
 
 #include "base/fd.h"
 #include "base/memfd.h"
-#include "doorbox.h"
+#include "authbox.h"
 #include "tap.h"
 
 static struct msg_status none;
@@ -18,8 +18,8 @@ static struct msg_status none;
 static const char *
 pretend(int peer, enum speaks speaks)
 {
-	say_open(doorbox_next, peer, speaks);
-	return request(doorbox_next++, MSG_STATUS, &none);
+	say_open(authbox_next, peer, speaks);
+	return request(authbox_next++, MSG_STATUS, &none);
 }
 
 static void
@@ -27,11 +27,11 @@ no_socket_makes_it_a_client(void)
 {
 	int pair[2];
 
-	like(pretend(doorbox_control, SPEAKS_NATIVE), "^denied: connection .* is not admitted",
+	like(pretend(authbox_control, SPEAKS_NATIVE), "^denied: connection .* is not admitted",
 	    "the listening socket is no client");
-	like(pretend(doorbox_chan, SPEAKS_NATIVE), "^denied: connection .* is not admitted",
+	like(pretend(authbox_chan, SPEAKS_NATIVE), "^denied: connection .* is not admitted",
 	    "nor its own channel, whose other end is boxd");
-	like(pretend(doorbox_http, SPEAKS_NATIVE), "^denied: connection .* is not admitted",
+	like(pretend(authbox_http, SPEAKS_NATIVE), "^denied: connection .* is not admitted",
 	    "nor the listening socket of LangBot's door");
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
 		BAIL_OUT("socketpair: %s", strerror(errno));
@@ -47,7 +47,7 @@ strangers_stay_strangers(void)
 	struct msg_create     create;
 	struct msg_box_exec   exec;
 	struct msg_skill_list skills;
-	uint64_t              conn = by_door();
+	uint64_t              conn = by_http();
 
 	msg_defaults(MSG_CREATE, &create);
 	msg_defaults(MSG_BOX_EXEC, &exec);
@@ -58,7 +58,7 @@ strangers_stay_strangers(void)
 	like(request(conn, MSG_BOX_EXEC, &exec), "^denied: box_exec is not for a stranger", "a stranger: no action");
 	like(request(conn, MSG_SKILL_LIST, &skills), "^denied: skill_list is not for a stranger",
 	    "a stranger: no skill");
-	is(try_rpc(conn, DOOR_TOKEN, "inst-1"), "", "one that is let in");
+	is(try_rpc(conn, TEST_TOKEN, "inst-1"), "", "one that is let in");
 	like(request(conn, MSG_STATUS, &none), "^denied: status is not for a client of /rpc/ws",
 	    "/rpc/ws: no native request");
 	like(request(conn, MSG_CREATE, &create), "^denied: create is not for a client of /rpc/ws",
@@ -72,19 +72,19 @@ strangers_stay_strangers(void)
 static void
 ids_are_its_own(void)
 {
-	uint64_t real = doorbox_next;
+	uint64_t real = authbox_next;
 
 	like(request(real + 1000, MSG_STATUS, &none), "^denied: connection .* is not admitted",
 	    "a connection that never came");
-	doorbox_next = UINT64_MAX; /* what boxd asks itself comes from there */
+	authbox_next = UINT64_MAX; /* what boxd asks itself comes from there */
 	say_request(by_control(SPEAKS_NATIVE), MSG_STATUS, &none);
-	doorbox_next = real + (2UL << 40); /* that is one of a gateway to come */
+	authbox_next = real + (2UL << 40); /* that is one of a gateway to come */
 	say_request(by_control(SPEAKS_NATIVE), MSG_STATUS, &none);
-	doorbox_next = real;
+	authbox_next = real;
 	uint64_t client = by_control(SPEAKS_NATIVE);
 	is(request(client, MSG_STATUS, &none), "", "a real client is served all the time");
 	cmp_ok(log_lines("which is not one of its own"), "==", 4, "what came by ids of others was not heard");
-	say_open(client, doorbox_control, SPEAKS_HTTP);
+	say_open(client, authbox_control, SPEAKS_HTTP);
 	is(request(client, MSG_STATUS, &none), "", "and stays who it is, whatever is said of it later");
 }
 
@@ -94,7 +94,7 @@ one_question_at_a_time(void)
 {
 	struct msg_http_ready ready;
 	struct msg_http_auth  auth;
-	uint64_t              conn = by_door();
+	uint64_t              conn = by_http();
 
 	msg_defaults(MSG_HTTP_AUTH, &auth);
 	auth.token = "wrong";
@@ -103,7 +103,7 @@ one_question_at_a_time(void)
 	like(
 	    request(conn, MSG_HTTP_AUTH, &auth), "^protocol: connection .* has asked already", "or the same once more");
 	like(answer(first), "^unauthorized: ", "the first is answered");
-	auth.token = DOOR_TOKEN;
+	auth.token = TEST_TOKEN;
 	auth.instance = "inst-1";
 	is(request(conn, MSG_HTTP_AUTH, &auth), "", "then it may ask again, and is let in");
 	like(request(conn, MSG_HTTP_AUTH, &auth), "^denied: http_auth is not for a client of /rpc/ws", "but once");
@@ -140,12 +140,12 @@ archives_do_not_pile_up(void)
 {
 	struct msg_skill_preview m;
 	struct msg_skill_list    list;
-	uint64_t                 conn = by_door();
+	uint64_t                 conn = by_http();
 	AUTO_FD int              fd = large_archive();
 
 	msg_defaults(MSG_SKILL_PREVIEW, &m);
 	msg_defaults(MSG_SKILL_LIST, &list);
-	is(try_rpc(conn, DOOR_TOKEN, "inst-1"), "", "a client of /rpc/ws");
+	is(try_rpc(conn, TEST_TOKEN, "inst-1"), "", "a client of /rpc/ws");
 	m.context = list.context = (struct msg_context){ "inst-1", "ws-1", 1 };
 	is(request(conn, MSG_SKILL_LIST, &list), "", "that is served by box-store");
 	signal_store(SIGSTOP);
@@ -157,8 +157,8 @@ archives_do_not_pile_up(void)
 	like(request(conn, MSG_SKILL_PREVIEW, &m), "^busy: 200 MiB of archives wait for box-store already",
 	    "300 MiB at one time are too much");
 	say_gone(conn);
-	conn = by_door();
-	is(try_rpc(conn, DOOR_TOKEN, "inst-1"), "", "another client, when the first has left");
+	conn = by_http();
+	is(try_rpc(conn, TEST_TOKEN, "inst-1"), "", "another client, when the first has left");
 	like(request(conn, MSG_SKILL_PREVIEW, &m), "^busy: 200 MiB of archives", "its archives are still there");
 	signal_store(SIGCONT);
 	is(request(conn, MSG_SKILL_LIST, &list), "", "box-store goes on");
@@ -202,8 +202,8 @@ int
 main(int argc, char **argv)
 {
 	(void)argc;
-	doorbox_main(argv);
-	doorbox_open("max_connections = 64");
+	authbox_main(argv);
+	authbox_open("max_connections = 64");
 	no_socket_makes_it_a_client();
 	strangers_stay_strangers();
 	ids_are_its_own();
@@ -211,6 +211,6 @@ main(int argc, char **argv)
 	archives_do_not_pile_up();
 	wrong_fields_fail_alone();
 	not_without_end();
-	doorbox_close();
+	authbox_close();
 	done_testing();
 }

@@ -11,7 +11,7 @@ ip route add local 10.77.0.0/16 dev lo
 mkdir -p "$D/shared"
 boxd_config 'listen = 10.77.0.1:0' "langbot_dir = $D/shared" 'plaintext_beyond_loopback = yes'
 boxd_start
-door_find
+http_find
 P='
 	sub from { my $c = IO::Socket::INET->new(PeerAddr => $at, LocalAddr => $_[0]) or die "dial from $_[0]: $!"; return $c; }
 	my @flood;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Messages that are made to cost much: the gateway and boxd keep within their bounds, and a client beside it is served.
 . t/lib/sh/hostile.sh
-door_start
+http_start
 grep -qa __asan_init "$BUILD/box-gateway" && sanitized=1
 mib=16
 within() { # what pid KiB

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What holds other workspaces cannot be mounted: not itself, not from above, not by a link, dots or a bind mount, through no door.
+# What holds other workspaces cannot be mounted: not itself, not from above, not by a link, dots or a bind mount, for no client.
 . t/lib/sh/hostile.sh
 . t/lib/sh/langbot.sh
 umounts() { for _m in $(_left_mounts); do umount -l "$_m" 2>/dev/null; done; true; }
@@ -7,7 +7,7 @@ root=$D/shared/data/box
 agents=$D/agents
 mkdir -p "$root/default" "$root/skills" "$D/bind/up" "$D/bind/ws" "$D/bind/pool" "$D/bind/keys" "$D/nest/below" "$D/plain" "$D/poolfiles" "$agents"
 chmod -R 777 "$D/shared" "$agents"
-door_start "agent.default_workspace = $agents" "agent.mount_roots = $D" "pool_dir = $D/poolfiles" 'spare_sandboxes = 0'
+http_start "agent.default_workspace = $agents" "agent.mount_roots = $D" "pool_dir = $D/poolfiles" 'spare_sandboxes = 0'
 cat >"$D/lib.pl" <<'P'
 our %who = map { $_ => qq({"instance_uuid": "inst-1", "workspace_uuid": "ws-$_", "placement_generation": 1}) } "a", "b";
 our $c = rpc();
@@ -82,7 +82,7 @@ ok "nor is a directory made in another's workspace" test ! -e "$root/default/ten
 h 'run("b", as_host_path($ARGV[0], "rw"))' "$root/default/tenants/ws-00000000000000000000000f" >/dev/null
 ok "nor one for a workspace to come" test ! -e "$root/default/tenants/ws-00000000000000000000000f"
 
-# ---- the native door ----
+# ---- native clients ----
 n=0
 by_native() {
 	for p in "$@"; do
@@ -91,7 +91,7 @@ by_native() {
 		two=$(box run --mount "$p:/mnt/x:ro" -c 'find /mnt/x/ -name secret -exec cat {} +' 2>&1) && echo "$p: extra mount $two"
 	done
 }
-is "$(by_native $paths $bound)" "" "the native door refuses the same"
+is "$(by_native $paths $bound)" "" "native clients are refused the same"
 like "$(box run --host-path "$root:ro" -- true 2>&1)" "spec.host_path: $root contains $root/(default|skills)/tenants, which holds workspaces; choose a directory elsewhere, or let the operator name exactly this one in mounts.allow" "and says what would open it"
 
 # ---- agents ----

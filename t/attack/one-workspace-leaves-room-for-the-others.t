@@ -43,7 +43,7 @@ is "$last" "boxctl: Box managed process capacity reached (3): one workspace may 
 like "$(start ws-2 a p)" "running" "another workspace can start one"
 like "$(start ws-1 x1 x1)" "running" "one that takes the place of another starts"
 
-# the agents' door shares the same limit: theirs are sessions of a workspace
+# agents' calls share the same limit: theirs are sessions of a workspace
 boxd_stop
 boxd_config 'max_sessions = 4'
 boxd_start

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Whoever fills a door pushes out itself: LangBot gets in, boxctl works, guesses are not answered early, the log stays small.
+# Whoever fills all places pushes out itself: LangBot gets in, boxctl works, guesses are not answered early, the log stays small.
 . t/lib/sh/hostile.sh
-door_start
+http_start
 
 # ---- all places taken by clients that say nothing, or half a sentence ----
 is "$(hostile '
@@ -100,7 +100,7 @@ langbot() { hostile 'print answer(rpc(), "box_health", "{}") =~ /"code": 0/'; }
 
 boxd_config 'max_connections = 32' 'max_unauthenticated = 32'
 boxd_start
-door_find
+http_find
 is "$(while_held 'my @all = map { dial() } 1 .. 100;' knows)" "$AT" "100 silent strangers: boxctl works, though they may have all connections"
 is "$(while_held 'my @all = map { native() } 1 .. 100;' knows)" "$AT" "100 silent clients of the control socket: the next one is served"
 is "$(while_held 'my @all = map { native() } 1 .. 100;' langbot)" 1 "and so is LangBot"
@@ -120,7 +120,7 @@ BUILD=$D/bin
 BOXD_WRAP='setpriv --reuid 65534 --regid 65534 --clear-groups'
 chown -R 65534:65534 "$D"
 boxd_start
-door_find
+http_find
 is "$(while_held 'my @all = map { dial() } 1 .. 100;' langbot)" 1 "an ordinary user's boxd: LangBot gets in among 100 silent strangers"
 is "$(while_held 'my @all = map { dial() } 1 .. 100;' knows)" "$AT" "boxctl works"
 same_gateway

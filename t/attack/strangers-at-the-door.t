@@ -1,7 +1,7 @@
 #!/bin/sh
 # Who has no token, or lies about where it comes from, gets nothing from LangBot's door and takes nothing from who has one.
 . t/lib/sh/hostile.sh
-door_start 'max_unauthenticated = 16'
+http_start 'max_unauthenticated = 16'
 
 # ---- a working client among those who never finish a sentence ----
 is "$(hostile '

@@ -4,7 +4,7 @@
 . t/lib/sh/langbot.sh
 mkdir -p "$D/shared/data/box/default"
 chmod -R 777 "$D/shared"
-door_start
+http_start
 # what every workspace's client has: a context
 cat >"$D/lib.pl" <<'P'
 our ($A, $B) = map { qq({"instance_uuid": "inst-1", "workspace_uuid": "ws-$_", "placement_generation": 1}) } "a", "b";

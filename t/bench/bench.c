@@ -264,7 +264,7 @@ time_box(void)
 	return langbot_exec(langbot);
 }
 
-/* Through one door: commands, messages, bytes. */
+/* Of one kind of client: commands, messages, bytes. */
 static void
 measure_langbot(struct series *exec, struct series *bare, struct series *echo, double *bulk)
 {
@@ -275,7 +275,7 @@ measure_langbot(struct series *exec, struct series *bare, struct series *echo, d
 	langbot_close(&langbot);
 }
 
-/* The door's address is boxd's to tell; the token is where it was made. */
+/* The address is boxd's to tell; the token is where it was made. */
 static void
 open_langbot(void)
 {

@@ -2,7 +2,7 @@
  * The relay against the real daemon, on a WebSocket of the test's whose socket takes bytes as it likes and is cut where it
  * likes, with workers that are killed meanwhile: no line is lost, and only what was not acknowledged comes twice.
  *
- * The test's ws is a client of the native door: the requests are the same.
+ * The test's ws is a native client: the requests are the same.
  */
 #include <poll.h>
 #include <signal.h>

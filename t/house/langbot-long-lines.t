@@ -2,7 +2,7 @@
 # A line as long as a relay passes on is kept while nobody is attached, and what is dropped is told.
 . t/lib/sh/hostile.sh
 . t/lib/sh/langbot.sh
-door_start 'relay_line_bytes = 1048576' 'max_processes = 256'
+http_start 'relay_line_bytes = 1048576' 'max_processes = 256'
 NS=$(lb create ws-1 1 "$(spec s '' ', "memory_mb": 512, "pids_limit": 500')" >/dev/null && box ps --names)
 start() { # process python
 	lb process_start ws-1 1 "$(process s "$1"), \"command\": \"python3\", \"args\": [\"-c\", \"$2\"], \"cwd\": \"/tmp\"" >/dev/null
@@ -50,7 +50,7 @@ lb delete ws-1 1 "$(named s)" >/dev/null
 boxd_stop
 boxd_config 'relay_line_bytes = 4128768'
 boxd_start
-door_find
+http_find
 NS=$(lb create ws-1 1 "$(spec s '' ', "memory_mb": 512, "pids_limit": 500')" >/dev/null && box ps --names)
 host init '"has_limits": true, "limits": {"max_managed_processes": 256}, "limits_given": ["max_managed_processes"]' >/dev/null
 for i in $(seq 64); do

@@ -2,7 +2,7 @@
 # LangBot copies what a session object says into later commands: each value comes back exactly as it was asked for.
 . t/lib/sh/hostile.sh
 . t/lib/sh/langbot.sh
-door_start 'spare_sandboxes = 1'
+http_start 'spare_sandboxes = 1'
 
 act() { # action data
 	hostile 'my ($a, $d) = @ARGV; my $c = rpc();
@@ -40,7 +40,7 @@ n=$(session_count)
 one=$(act box_get_session '{"session_id": "third"}' | values)
 vanish "$BOXD_PID"
 boxd_start
-door_find
+http_find
 is "$(act box_get_session '{"session_id": "third"}' | values)" "$one" "a restart keeps them"
 is "$(session_count)" "$n" "and the sessions"
 like "$(act box_exec '{"session_id": "third", "cmd": "echo ran", "image": "registry.example.com:5000/A_b/c.d@sha256:07a830eb63fbfa33299aed7c2d4cf2782bf6b16d7f68b77050d7795f95b15cb4", "cpus": 0.3333333, "memory_mb": 97, "pids_limit": 33, "persistent": true}')" '"stdout": "ran"' "a command with them runs"
@@ -51,7 +51,7 @@ boxd_stop
 # ---- where a network is only a loopback ----
 boxd_config 'network_on = loopback'
 boxd_start
-door_find
+http_find
 same loopback '"network": "on"' \
 	"\"image\": \"rockchin/langbot-sandbox:latest\", \"network\": \"on\", $rest, \"persistent\": false, \"cpus\": 1.0, \"memory_mb\": 512, \"pids_limit\": 128, \"read_only_rootfs\": true, \"workspace_quota_mb\": 0"
 for text in ' x' 'a b' 'é'; do

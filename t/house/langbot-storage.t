@@ -3,7 +3,7 @@
 . t/lib/sh/hostile.sh
 . t/lib/sh/langbot.sh
 mkdir -p "$D/shared/data/box/default/tenants"
-door_start 'spare_sandboxes = 0'
+http_start 'spare_sandboxes = 0'
 ns=ws-9d14934957e7ea8dcfa33291 other=ws-0000000000000000000000ff
 W=$D/shared/data/box/default/tenants/$ns
 

@@ -92,7 +92,7 @@ like "$(inside one tcp 151.101.0.223/8443)" 'OK served' "a section with one addr
 is "$(inside one tcp 151.101.0.223/443)" "151.101.0.223/443: ECONNRESET" "and one port"
 session host --network-set host
 like "$(inside host tcp 185.199.108.10/8080)" 'OK served 185.199.108.10 8080' "the host's own address can be opened"
-is "$(inside host tcp 185.199.108.10/5410)" "185.199.108.10/5410: ECONNRESET" "but not boxd's own door there"
+is "$(inside host tcp 185.199.108.10/5410)" "185.199.108.10/5410: ECONNRESET" "but not boxd's own port there"
 like "$(on_host curl -sS http://185.199.108.10:5410/healthz)" . "though it is open"
 is "$(inside host tcp 127.0.0.1/8080 ::1/8080)" "127.0.0.1/8080: ECONNREFUSED
 ::1/8080: ECONNREFUSED" "and never its loopback"

@@ -19,7 +19,7 @@ ok "all walls there are, at once"
 boxctl run --require nowall -- true 2>"$D/e"
 is $? 2 "boxctl knows the names"
 like "$(cat "$D/e")" "no wall 'nowall'; there are: userns, uids, .*quota.inodes" "and tells them"
-# the daemon does too, at its own door
+# the daemon does too, at its own socket
 if command -v python3 >/dev/null; then
 	python3 - "$D/run/boxd.sock" >"$D/e" <<-'EOF'
 	import socket, sys

@@ -1,4 +1,4 @@
-"""The door behind TLS: wss:// by Python's ssl, which trusts the certificate of the test and no other."""
+"""LangBot's door behind TLS: wss:// by Python's ssl, which trusts the certificate of the test and no other."""
 
 import asyncio
 import os

@@ -1,5 +1,5 @@
 #!/bin/sh
-# LangBot's client over wss:// to a door with a certificate of its own.
+# LangBot's client over wss:// to boxd with a certificate of its own.
 . t/lib/sh/boxd.sh
 . t/lib/sh/client.sh
 langbot_needed

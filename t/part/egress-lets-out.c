@@ -177,7 +177,7 @@ expect_denial(const char *address, uint16_t port, const char *denial, const char
 static void
 test_guarded(void)
 {
-	int door = host_listen(5410);
+	int listener = host_listen(5410);
 
 	expect_denial("10.1.2.3", 22, "tcp - 10.1.2.3 22 built-in: private 10.0.0.0/8 1", "a private address");
 	expect_denial("172.16.5.5", 22, "tcp - 172.16.5.5 22 built-in: private 172.16.0.0/12 1",
@@ -190,25 +190,26 @@ test_guarded(void)
 	expect_denial(
 	    "240.0.0.1", 80, "tcp - 240.0.0.1 80 built-in: reserved and broadcast 240.0.0.0/4 1", "a reserved one");
 	expect_denial(
-	    HOST, 5410, "tcp - " HOST " 5410 built-in: a door of boxd 1", "a door of boxd, that a rule opens");
+	    HOST, 5410, "tcp - " HOST " 5410 built-in: a port of boxd 1", "a port of boxd, that a rule opens");
 	expect_denial("127.0.0.1", NET_PORT, "tcp - 127.0.0.1 1021 built-in: loopback leads to the sandbox itself 1",
 	    "the listener itself");
 	expect_denial("192.0.2.1", NET_PORT, "tcp - 192.0.2.1 1021 built-in: loopback leads to the sandbox itself 1",
 	    "by its other address");
-	close(door);
+	close(listener);
 }
 
 /* An address of the host can be opened by an address. */
 static void
 test_opened(void)
 {
-	int door = host_listen(8088), client = inside_connect(&inside, HOST, 8088), server = net_accept(door, NULL);
+	int listener = host_listen(8088), client = inside_connect(&inside, HOST, 8088),
+	    server = net_accept(listener, NULL);
 
 	put(client, "hello");
 	ok(got(server, "hello"), "an operator's rule opens an address of the host");
 	close(client);
 	close(server);
-	close(door);
+	close(listener);
 }
 
 static void

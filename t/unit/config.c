@@ -98,13 +98,14 @@ refuses_what_is_wrong(void)
 }
 
 static void
-takes_a_door(void)
+takes_listen(void)
 {
 	static const char text[] = "listen = 127.0.0.1:1\nlisten = [::1]:0\nhttp_origins = https://a.org , http://b:1\n"
 				   "http_hosts = box, box.example.org\nauth = none\ntrusted_instance = a:1";
 	char              name[LIM_PATH + 1], all[256] = "", at[ADDRESS_TEXT];
 
-	if (!ok(parse(text, strlen(text)) == 0 && config_check(&config, &why) == 0, "a door is taken"))
+	if (!ok(parse(text, strlen(text)) == 0 && config_check(&config, &why) == 0,
+		"listen and what belongs to it are taken"))
 		diag("%s", why.text);
 	is(address_text(&config.listen, at), "[::1]:0", "the last of its addresses");
 	for (const char *list = config.http_origins; config_next_name(&list, name);)
@@ -114,7 +115,7 @@ takes_a_door(void)
 }
 
 static void
-refuses_a_bad_door(void)
+refuses_a_bad_listen(void)
 {
 	refuses("\nlisten = localhost:5410",
 	    "file:2: listen: 'localhost:5410' is not an address and a port, such as 127.0.0.1:5410 or [::1]:5410, nor "
@@ -135,7 +136,7 @@ refuses_a_bad_door(void)
 }
 
 static void
-door_must_not_stand_open(const char *text, const char *regex)
+listen_is_refused_with(const char *text, const char *regex)
 {
 	ok(parse(text, strlen(text)) == 0, "each by itself is good");
 	if (*regex == '\0')
@@ -145,18 +146,18 @@ door_must_not_stand_open(const char *text, const char *regex)
 }
 
 static void
-checks_the_door(void)
+checks_listen(void)
 {
-	door_must_not_stand_open("listen = 0.0.0.0:1\nauth = none", "^listen = 0.0.0.0:1: with auth = none whoever");
-	door_must_not_stand_open(
+	listen_is_refused_with("listen = 0.0.0.0:1\nauth = none", "^listen = 0.0.0.0:1: with auth = none whoever");
+	listen_is_refused_with(
 	    "listen = [::]:1\nauth = none\nplaintext_beyond_loopback = yes", "with auth = none whoever");
-	door_must_not_stand_open("listen = 10.0.0.1:1", "^listen = 10.0.0.1:1: without TLS the token could be read");
-	door_must_not_stand_open("listen = 10.0.0.1:1\nplaintext_beyond_loopback = yes", "");
-	door_must_not_stand_open("listen = 10.0.0.1:1\ntls_certificate = /a\ntls_key = /b", "");
-	door_must_not_stand_open("tls_certificate = /a", "^tls_certificate and tls_key: both must be set, or none");
-	door_must_not_stand_open("tls_key = /a", "both must be set");
-	door_must_not_stand_open("listen = 127.0.0.1:1\nauth = none", "");
-	door_must_not_stand_open("listen = none\nauth = none", "");
+	listen_is_refused_with("listen = 10.0.0.1:1", "^listen = 10.0.0.1:1: without TLS the token could be read");
+	listen_is_refused_with("listen = 10.0.0.1:1\nplaintext_beyond_loopback = yes", "");
+	listen_is_refused_with("listen = 10.0.0.1:1\ntls_certificate = /a\ntls_key = /b", "");
+	listen_is_refused_with("tls_certificate = /a", "^tls_certificate and tls_key: both must be set, or none");
+	listen_is_refused_with("tls_key = /a", "both must be set");
+	listen_is_refused_with("listen = 127.0.0.1:1\nauth = none", "");
+	listen_is_refused_with("listen = none\nauth = none", "");
 }
 
 static void
@@ -197,9 +198,9 @@ main(void)
 	takes_walls_by_name();
 	takes_lists_of_paths();
 	refuses_what_is_wrong();
-	takes_a_door();
-	refuses_a_bad_door();
-	checks_the_door();
+	takes_listen();
+	refuses_a_bad_listen();
+	checks_listen();
 	refuses_what_is_long();
 	survives_noise();
 	done_testing();

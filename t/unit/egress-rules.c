@@ -241,7 +241,7 @@ test_ranges(void)
 static void
 test_own(void)
 {
-	static const char host[] = "built-in: this host's own address", door[] = "built-in: a door of boxd";
+	static const char host[] = "built-in: this host's own address", port[] = "built-in: a port of boxd";
 	struct target     t = named("93.184.216.34", 443, LIST("me.example"));
 
 	t.host_own = true;
@@ -252,9 +252,9 @@ test_own(void)
 	denied(judge(NONE, LIST("allow 93.184.216.34"), t), host, "not by a client");
 	denied(judge(LIST("allow all", "deny all"), NONE, t), "deny all", "a rule that denies is told");
 	t.boxd_own = true;
-	denied(judge(LIST("allow 93.184.216.34 port 443"), NONE, t), door, "a door of boxd, by any rule");
+	denied(judge(LIST("allow 93.184.216.34 port 443"), NONE, t), port, "a port of boxd, by any rule");
 	t.host_own = false;
-	denied(judge(LIST("allow all", "allow 0.0.0.0/0"), NONE, t), door, "wherever it is");
+	denied(judge(LIST("allow all", "allow 0.0.0.0/0"), NONE, t), port, "wherever it is");
 
 	t = to("10.0.0.1", 80);
 	t.host_own = true;

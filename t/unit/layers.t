@@ -15,7 +15,7 @@ my $langbot = qr{^(supervisor/(langbot|agent)|workers/(gateway/langbot|store)|bo
 my %closed = ( # room => its headers that others see, and these others
 	'supervisor/langbot' => [
 		qr{^(langbot|admission|readiness|readiness_trial|tenancy|tenantroots|exec_notice)\.h$},
-		qr{^supervisor/(agent|children|core|door|main\.c)\b}
+		qr{^supervisor/(agent|auth|children|core|main\.c)\b}
 	],
 	'supervisor/agent'        => [qr{^(agent|profile|template)\.h$}, qr{^supervisor/(children|config|core|main\.c)\b}],
 	'workers/gateway/langbot' => [qr{^actions\.h$}, qr{^workers/gateway/(http|main\.c)\b}],

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "supervisor/door/listen.h"
+#include "supervisor/auth/listen.h"
 #include "tap.h"
 
 static void

@@ -40,7 +40,7 @@ main(void)
 			ok(names_session(t), "%s: names its session", msg_name(t));
 		if (room == ROOM_LANGBOT)
 			ok(begins_with_context(t), "%s: begins with its context", msg_name(t));
-		if (room == ROOM_DOOR)
+		if (room == ROOM_AUTH)
 			cmp_ok(from, "==", FROM_GATEWAY, "%s: of strangers alone", msg_name(t));
 	}
 	ok(msg_route(MSG__COUNT)->room == ROOM_NONE, "no message is nobody's");

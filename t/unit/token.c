@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "host/tokenfile.h"
-#include "supervisor/door/instance.h"
-#include "supervisor/door/token.h"
+#include "supervisor/auth/instance.h"
+#include "supervisor/auth/token.h"
 #include "tap.h"
 
 #define SECRET "0123456789abcdefghijklmnopqrstuv" /* 32, the least */

@@ -1,6 +1,6 @@
 /*
  * The gateway stands between strangers and the supervisor.  This test is both: it
- * plays the supervisor on the channel and connects real clients to the door.
+ * plays the supervisor on the channel and connects real clients to its socket.
  * BOX_GATEWAY names the program.
  */
 #include <errno.h>

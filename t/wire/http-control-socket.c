@@ -94,7 +94,7 @@ refused_by_the_supervisor(void)
 	client_close(&c);
 }
 
-/* There need not be a TCP door. */
+/* LangBot's door may be missing. */
 static void
 without_tcp(void)
 {
@@ -107,7 +107,7 @@ without_tcp(void)
 	c = client_open();
 	web_say(&c, "GET /x HTTP/1.1\r\n\r\n");
 	c.conn = comes_again(c.conn);
-	like(web_hear(&c), "^HTTP/1.1 404 ", "the same without a TCP door");
+	like(web_hear(&c), "^HTTP/1.1 404 ", "the same without LangBot's door");
 	client_close(&c);
 }
 

@@ -252,7 +252,8 @@ everybody(void)
 	for (int i = 0; i < MAX_CONNECTIONS; i++)
 		c[i] = web_or_native(i);
 	more.fd = web_dial();
-	like(web_hear(&more), "^HTTP/1.1 503 .*too many connections", "connections are counted at both doors together");
+	like(web_hear(&more), "^HTTP/1.1 503 .*too many connections",
+	    "connections of both listeners are counted together");
 	client_close(&more);
 	more = (struct client){ .fd = dial() };
 	like(last_words(&more, "busy"), "too many connections", "and refused at both");
@@ -276,7 +277,7 @@ strangers_make_room_for_natives(void)
 		client_close(&c[i]);
 }
 
-/* Neither door gets the last eighth, and strangers make room for clients of the control socket. */
+/* Neither listener gets the last eighth, and strangers make room for clients of the control socket. */
 static void
 shares(void)
 {

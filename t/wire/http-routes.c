@@ -1,5 +1,5 @@
 /*
- * Every route of the HTTP door and every status it can have; what the supervisor is asked, and what becomes of its
+ * Every HTTP route and every status it can have; what the supervisor is asked, and what becomes of its
  * answers.
  */
 #include <netinet/in.h>
@@ -23,7 +23,8 @@ is_announced(void)
 
 	sup_until(MSG_CONN_OPEN, &m);
 	const struct msg_conn_open *open = m.body;
-	cmp_ok(open->speaks, "==", SPEAKS_HTTP, "a client of the TCP door is announced as one, before its first byte");
+	cmp_ok(
+	    open->speaks, "==", SPEAKS_HTTP, "a client of LangBot's door is announced as one, before its first byte");
 	getpeername(open->peer, (struct sockaddr *)&a, &n);
 	cmp_ok(a.sin_family, "==", AF_INET, "with its socket, whose address the kernel tells");
 	uint64_t conn = m.conn;

@@ -1,5 +1,5 @@
 /*
- * The same door behind TLS: a certificate made here, OpenSSL's own client, and clients that do not speak it.
+ * The same behind TLS: a certificate made here, OpenSSL's own client, and clients that do not speak it.
  */
 #include <openssl/err.h>
 #include <openssl/pem.h>

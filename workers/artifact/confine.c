@@ -20,7 +20,7 @@
 
 #include "base/bounds.h"
 #include "base/log.h"
-#include "host/confining.h"
+#include "host/confine.h"
 #include "host/landlock.h"
 
 enum {
@@ -91,13 +91,13 @@ confine(int from, int to, struct err *e)
 	if (landlock == 1)
 		log_warn("this kernel has no landlock that would do: file modes alone keep box-artifact in its place");
 	int keep = landlock == 0 && geteuid() == 0 ? CAP_DAC_READ_SEARCH : -1;
-	int r = landlock == -1 || confining_bounding_set(e) == -1 || confining_capabilities_but(keep, e) == -1 ||
+	int r = landlock == -1 || confine_bounding_set(e) == -1 || confine_capabilities_but(keep, e) == -1 ||
 			set_rlimits(e) == -1 || (landlock == 0 && landlock_rules_restrict(&s, e) == -1)
 		    ? -1
 		    : 0;
 
 	landlock_rules_close(&s);
 	if (r == 0)
-		r = confining_calls_beside_floor(allowed, sizeof(allowed) / sizeof(*allowed), NULL, 0, e);
+		r = confine_calls_beside_floor(allowed, sizeof(allowed) / sizeof(*allowed), NULL, 0, e);
 	return r == -1 ? err_prefix(e, "confine") : 0;
 }

@@ -5,7 +5,7 @@
 #ifndef GATEWAY_CONFINE_H
 #define GATEWAY_CONFINE_H
 
-#include "host/confining.h"
+#include "host/confine.h"
 
 /* root and uid are given.  All steps or -1; the error names the step.  After -1 the process must end. */
 int confine(const struct confinement *, struct err *);

@@ -1,5 +1,5 @@
 /*
- * A door: accepts clients, and never reads a byte of one.  A listener owns its
+ * A listening socket: accepts clients, and never reads a byte of one.  A listener owns its
  * descriptor.
  */
 #ifndef GATEWAY_LISTENER_H

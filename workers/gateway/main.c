@@ -40,8 +40,8 @@ struct gateway {
 	struct rpc      *rpc;    /* owned */
 	struct http     *http;   /* owned */
 	struct tls_keys *keys;   /* owned; NULL: no TLS */
-	struct listener *door;   /* owned; the control socket */
-	struct listener *web;    /* owned; LangBot's; NULL: not configured */
+	struct listener *native; /* owned; the control socket */
+	struct listener *web;    /* owned; LangBot's door; NULL: not configured */
 	size_t           most;   /* clients */
 	int              status; /* of the exit */
 };
@@ -54,7 +54,7 @@ stop(struct gateway *g, int status)
 	ev_break(g->loop, EVBREAK_ALL);
 }
 
-/* Neither door may have the last eighth of all places: boxctl works while LangBot has too many connections, and vice versa. */
+/* Neither listener may use the last eighth of all places: boxctl works while LangBot has too many connections, and vice versa. */
 static bool
 has_share(const struct gateway *g, size_t taken)
 {
@@ -124,7 +124,7 @@ on_congested(void *arg, bool congested)
 	struct gateway *g = arg;
 	void (*fn)(struct listener *) = congested ? listener_pause : listener_resume;
 
-	fn(g->door);
+	fn(g->native);
 	if (g->web != NULL)
 		fn(g->web);
 }
@@ -188,12 +188,12 @@ open_rooms(struct gateway *g, const struct msg_gateway_start *s, struct err *e)
 }
 
 static int
-open_doors(struct gateway *g, struct msg *m, struct err *e)
+open_listeners(struct gateway *g, struct msg *m, struct err *e)
 {
 	const struct msg_gateway_start *s = m->body;
 
-	g->door = listener_open(g->loop, s->listener, on_client, g, e);
-	if (g->door == NULL)
+	g->native = listener_open(g->loop, s->listener, on_client, g, e);
+	if (g->native == NULL)
 		return -1;
 	msg_take_fd(m, s->listener);
 	if (s->http == -1)
@@ -217,7 +217,7 @@ gateway_begin(struct gateway *g, struct msg *m, struct err *e)
 		return -1;
 	if (confine(&walls, e) == -1)
 		return err_prefix(e, "confine");
-	if (open_rooms(g, s, e) == -1 || open_doors(g, m, e) == -1)
+	if (open_rooms(g, s, e) == -1 || open_listeners(g, m, e) == -1)
 		return -1;
 	return link_send(g->link, MSG_GATEWAY_READY, 0, 0, &ready, e);
 }
@@ -288,7 +288,7 @@ take_down(struct gateway *g)
 	http_close(&g->http);
 	rpc_close(&g->rpc);
 	uplink_close(&g->uplink);
-	listener_close(&g->door);
+	listener_close(&g->native);
 	listener_close(&g->web);
 	tls_keys_close(&g->keys);
 	link_close(&g->link);

@@ -7,7 +7,7 @@
  *	then the address with the most strangers loses one;
  *	of that, one that was answered already, then one that has not sent its request yet, then the oldest.
  *
- * So whoever fills the door pushes out itself.  An address is an IPv4 address or the /64 of an IPv6 one.
+ * So a client that fills all places pushes out itself.  An address is an IPv4 address or the /64 of an IPv6 one.
  */
 #ifndef GATEWAY_STRANGERS_H
 #define GATEWAY_STRANGERS_H

@@ -36,7 +36,7 @@ tls_init(struct err *e)
 {
 	unsigned char some[16];
 
-	/* no openssl.cnf: what this door speaks is decided here alone */
+	/* no openssl.cnf: what boxd speaks is decided here alone */
 	if (OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_LOAD_SSL_STRINGS, NULL) != 1)
 		return tls_fail(e, "OpenSSL does not start");
 	/* seeds the generators of this thread, from the kernel */

@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-struct tls_keys; /* certificate and key of our door */
+struct tls_keys; /* certificate and key of LangBot's door */
 struct tls;      /* of one client */
 
 /* Before the walls stand: OpenSSL looks around in the file system when it starts, and never again. */

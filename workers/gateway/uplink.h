@@ -1,5 +1,5 @@
 /*
- * The gateway's link to the supervisor as its doors share it: who is connected and under which id, what is for
+ * The gateway's link to the supervisor as all its rooms share it: who is connected and under which id, what is for
  * whom, and what happens when the supervisor does not keep up.
  */
 #ifndef GATEWAY_UPLINK_H

@@ -22,7 +22,7 @@
 
 #include "base/fd.h"
 #include "base/log.h"
-#include "host/confining.h"
+#include "host/confine.h"
 #include "host/landlock.h"
 #include "worker.h"
 
@@ -30,7 +30,7 @@ static int
 drop_bounding_set(struct worker *w, struct err *e)
 {
 	(void)w;
-	return confining_bounding_set(e);
+	return confine_bounding_set(e);
 }
 
 static int
@@ -65,7 +65,7 @@ static int
 drop_capabilities(struct worker *w, struct err *e)
 {
 	(void)w;
-	return confining_capabilities(e);
+	return confine_capabilities(e);
 }
 
 /* A worker ends when its channel does, but not one that was taken over. */
@@ -109,7 +109,7 @@ deny_files(struct worker *w, struct err *e)
 static int
 filter_calls(struct worker *w, struct err *e)
 {
-	int r = confining_load(w->calls, e);
+	int r = confine_load(w->calls, e);
 
 	fd_close(&w->calls);
 	return r;

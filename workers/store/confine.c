@@ -25,7 +25,7 @@
 
 #include "base/log.h"
 #include "fs/places.h"
-#include "host/confining.h"
+#include "host/confine.h"
 #include "host/landlock.h"
 
 enum {
@@ -50,7 +50,7 @@ become_owner(const struct store *st, struct err *e)
 	/* root of a user namespace may have no other uid to go to, and no say about groups */
 	if (uid == geteuid() && gid == getegid() && setgroups(0, NULL) == -1 && errno == EPERM)
 		return 0;
-	return confining_identity(uid, gid, e);
+	return confine_identity(uid, gid, e);
 }
 
 static int
@@ -124,14 +124,14 @@ static const struct call_if allowed_if[] = {
 static int
 filter_calls(struct err *e)
 {
-	return confining_calls_beside_floor(
+	return confine_calls_beside_floor(
 	    allowed, sizeof(allowed) / sizeof(allowed[0]), allowed_if, sizeof(allowed_if) / sizeof(allowed_if[0]), e);
 }
 
 int
 confine(const struct store *st, struct err *e)
 {
-	if (confining_bounding_set(e) == -1 || become_owner(st, e) == -1 || confining_capabilities(e) == -1 ||
+	if (confine_bounding_set(e) == -1 || become_owner(st, e) == -1 || confine_capabilities(e) == -1 ||
 	    set_rlimits(e) == -1 || only_our_files(st, e) == -1 || filter_calls(e) == -1)
 		return err_prefix(e, "confine");
 	return 0;

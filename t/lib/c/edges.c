@@ -1,8 +1,8 @@
 /*
  *	edges SOCKET ADDRESS TOKEN
  *
- * Sends what edgenative.c and edgelangbot.c make up, in batches: all edges of one field.  Two bystanders, one at each
- * door, were there before and must answer after each batch.  Prints "N requests, M failed".
+ * Sends what edgenative.c and edgelangbot.c make up, in batches: all edges of one field.  Two bystanders, one
+ * native and one of LangBot's, were there before and must answer after each batch.  Prints "N requests, M failed".
  */
 #include "edges.h"
 

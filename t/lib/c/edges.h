@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "wire/msg.h"
 
-/* One client of either door. */
+/* One client, native or LangBot's. */
 struct peer {
 	int        fd;
 	bool       web;
@@ -54,7 +54,7 @@ int  edges_count(void);
 void edge_json(struct buf *, int edge);
 void edge_pack(msgpack_packer *, const struct field *, int edge);
 
-/* ---- the two doors ---- */
+/* ---- the two kinds of clients ---- */
 
 void edges_native(struct peer *);
 void edges_langbot(struct peer *);

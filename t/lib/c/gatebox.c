@@ -16,7 +16,7 @@
 #include "tap.h"
 
 char            gate_dir[] = "/tmp/boxd-t-gateway-XXXXXX";
-char            gate_door[64], gate_jail[64];
+char            gate_path[64], gate_jail[64];
 pid_t           gate_pid;
 int             gate_chan = -1;
 struct chan_in  gate_in;
@@ -163,7 +163,7 @@ spawn(void)
 void
 start_with(struct msg_gateway_start *s)
 {
-	AUTO_FD int listener = listen_at(gate_door);
+	AUTO_FD int listener = listen_at(gate_path);
 
 	s->listener = listener;
 	s->next_conn = FIRST_CONN;
@@ -202,9 +202,9 @@ dial(void)
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	int                fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	snprintf(a.sun_path, sizeof(a.sun_path), "%s", gate_door);
+	snprintf(a.sun_path, sizeof(a.sun_path), "%s", gate_path);
 	if (fd == -1 || connect(fd, (struct sockaddr *)&a, sizeof(a)) == -1)
-		BAIL_OUT("connect to %s: %s", gate_door, strerror(errno));
+		BAIL_OUT("connect to %s: %s", gate_path, strerror(errno));
 	return fd;
 }
 
@@ -448,7 +448,7 @@ gate_dirs(void)
 	alarm(HANG_SEC);
 	if (mkdtemp(gate_dir) == NULL)
 		BAIL_OUT("%s: %s", gate_dir, strerror(errno));
-	snprintf(gate_door, sizeof(gate_door), "%s/sock", gate_dir);
+	snprintf(gate_path, sizeof(gate_path), "%s/sock", gate_dir);
 	snprintf(gate_jail, sizeof(gate_jail), "%s/jail", gate_dir);
 	if (mkdir(gate_jail, 0755) == -1)
 		BAIL_OUT("%s: %s", gate_jail, strerror(errno));
@@ -465,7 +465,7 @@ void
 gate_close(void)
 {
 	chan_in_clear(&gate_in);
-	unlink(gate_door);
+	unlink(gate_path);
 	rmdir(gate_jail);
 	rmdir(gate_dir);
 }

@@ -1,6 +1,6 @@
 /*
  * A gateway between a test's two hands: the supervisor's end of its channel, and clients
- * at its door.  The words in which t/wire/gateway.c says what it expects.
+ * at its socket.  The words in which t/wire/gateway.c says what it expects.
  */
 #ifndef T_GATEBOX_H
 #define T_GATEBOX_H
@@ -23,7 +23,7 @@ void gate_dirs(void);
 void gate_close(void);
 
 extern char           gate_dir[]; /* a template for mkdtemp; the next two are in it */
-extern char           gate_door[64], gate_jail[64];
+extern char           gate_path[64], gate_jail[64];
 extern pid_t          gate_pid;
 extern int            gate_chan; /* the supervisor's end */
 extern struct chan_in gate_in;

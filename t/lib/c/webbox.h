@@ -1,5 +1,5 @@
 /*
- * The HTTP door of a gateway between a test's two hands, on top of gatebox: clients that speak HTTP and WebSocket
+ * HTTP of a gateway between a test's two hands, on top of gatebox: clients that speak HTTP and WebSocket
  * byte by byte, and what the supervisor is asked about them.  The guests behind its WebSockets are echogate's.
  */
 #ifndef T_WEBBOX_H
@@ -16,14 +16,14 @@ enum { SANITIZED = 0 };
 
 extern uint16_t web_port;
 
-/* A plan with a TCP door, for one to change before web_start. */
+/* A plan with LangBot's door, for one to change before web_start. */
 void web_plan(struct msg_gateway_start *);
 
 /* Directories, a gateway, and that it is ready; and its end, which must be good. */
 void web_start(struct msg_gateway_start *);
 void web_stop(void);
 
-/* A client of the TCP door, known to the supervisor; and one that nobody has heard of yet. */
+/* A client of LangBot's door, known to the supervisor; and one that nobody has heard of yet. */
 struct client web_open(void);
 int           web_dial(void);
 

@@ -8,7 +8,7 @@
 #
 #	for v in $LANGBOTS; do
 #		langbot_use "$v"            the version for what follows
-#		langbot_start [option...]   boxd with the door open; options are lines of boxd.conf
+#		langbot_start [option...]   boxd with LangBot's door; options are lines of boxd.conf
 #		langbot acceptance          its TAP is the test's
 #		langbot_stop                stops boxd and forgets its state
 #	done

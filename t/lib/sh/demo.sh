@@ -3,7 +3,7 @@
 # demo.sh BUILD RUN-DIR stay|stop; DEMO_LISTEN: where LangBot's door shall be, if the place is free
 set -eu
 build=$(cd "$1" && pwd) run=$2 mode=$3
-door=${DEMO_LISTEN:-127.0.0.1:5410}
+at=${DEMO_LISTEN:-127.0.0.1:5410}
 socket=$run/boxd.sock
 log=$run/log
 ctl() { "$build/boxctl" --socket "$socket" "$@"; }
@@ -29,13 +29,13 @@ start() {
 	done
 }
 
-if ! start "$door"; then
+if ! start "$at"; then
 	if ! grep -q 'Address already in use' "$log" || ! start 127.0.0.1:0; then
 		echo "boxd did not start:" >&2
 		cat "$log" >&2
 		exit 1
 	fi
-	echo "$door is taken, by another boxd or by LangBot's own runtime: this one listens elsewhere"
+	echo "$at is taken, by another boxd or by LangBot's own runtime: this one listens elsewhere"
 fi
 sed -n "s/.* boxd [a-z]*: \(isolation .*\|LangBot's door .*\)/boxd: \1/p" "$log"
 

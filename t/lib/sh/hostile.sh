@@ -1,19 +1,19 @@
 # LangBot's door of a private boxd, and a hostile client for it (Hostile.pm):
 #
-#	door_start 'max_unauthenticated = 8'
+#	http_start 'max_unauthenticated = 8'
 #	is "$(hostile 'print raw("\x16\x03\x01")')" 400 "TLS where there is none"
 . t/lib/sh/boxd.sh
 . t/lib/sh/json.sh
 
-door_start() {
+http_start() {
 	mkdir -p "$D/shared"
 	boxd_config 'listen = 127.0.0.1:0' "langbot_dir = $D/shared" "$@"
 	boxd_start
-	door_find
+	http_find
 }
 
 # After another boxd_start.
-door_find() {
+http_find() {
 	AT=$(box status -o json | field http_address)
 	TOKEN=$(cat "$D/state/keys/langbot.token")
 	GATEWAY=$(pgrep -P "$BOXD_PID" -x box-gateway)

@@ -22,7 +22,7 @@ struct place {
 	enum way       way;
 	struct netaddr embedded;     /* that it stands for; of no family: none */
 	bool           embedded_own; /* that is an address of this machine */
-	bool           boxd_own;     /* a door of boxd */
+	bool           boxd_own;     /* a port of boxd */
 };
 
 struct names {

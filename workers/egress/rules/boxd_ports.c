@@ -38,7 +38,7 @@ boxd_ports_parse(struct boxd_ports *o, const struct strs *from, struct err *e)
 {
 	*o = (struct boxd_ports){ 0 };
 	if (from->n > BOXD_PORTS_MOST)
-		return err_set(e, E_INVALID, "%zu doors, of at most %d", from->n, BOXD_PORTS_MOST);
+		return err_set(e, E_INVALID, "%zu ports of boxd, of at most %d", from->n, BOXD_PORTS_MOST);
 	for (; o->n < from->n; o->n++)
 		if (!parse(from->v[o->n], &o->v[o->n].address, &o->v[o->n].port))
 			return err_set(e, E_INVALID, "'%s' is not address:port", from->v[o->n]);

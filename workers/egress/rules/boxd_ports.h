@@ -1,4 +1,4 @@
-/* The doors of boxd itself, which no rule opens. */
+/* The ports of boxd itself, which no rule opens. */
 #ifndef EGRESS_BOXD_PORTS_H
 #define EGRESS_BOXD_PORTS_H
 
@@ -19,7 +19,7 @@ struct boxd_ports {
 int boxd_ports_parse(struct boxd_ports *, const struct strs *, struct err *);
 
 /*
- * host_own: the address is one of this machine.  There such a port is refused on all of them: a door that listens on
+ * host_own: the address is one of this machine.  There such a port is refused on all of them: a port that listens on
  * one address may be reached by another.
  */
 bool boxd_ports_have(const struct boxd_ports *, const struct netaddr *, uint16_t port, bool host_own);

@@ -296,7 +296,7 @@ rules_judge(const struct rules *set, const struct rules *narrow, const struct ta
 		return;
 	}
 	if (t->boxd_own) {
-		built_in(v, false, "a door of boxd");
+		built_in(v, false, "a port of boxd");
 		return;
 	}
 	const struct rule *r = first_of_set(set, t, range, &by);

@@ -26,7 +26,7 @@ struct target {
 	struct netaddr     embedded;     /* that it stands for; of no family: none */
 	bool               embedded_own; /* that is an address of this machine */
 	bool               host_own;     /* an address of this machine, or a broadcast or multicast of its networks */
-	bool               boxd_own;     /* a door of boxd: no rule opens it */
+	bool               boxd_own;     /* a port of boxd: no rule opens it */
 	const char *const *names;        /* that the session was told this address for */
 	size_t             n_names;
 };

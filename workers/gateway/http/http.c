@@ -1,5 +1,5 @@
 /*
- * The door: who comes in and who cannot, and the end of all.
+ * LangBot's door: which clients are accepted, and the end of all of them.
  */
 #include "http/http_impl.h"
 
@@ -121,7 +121,7 @@ http_adopt(struct http *h, struct flow *s)
 	visitor_begin(v);
 }
 
-/* ---- the door -------------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------------- */
 
 void
 http_limit(struct http *h, const struct msg_http_limits *l)
@@ -166,7 +166,7 @@ http_open(struct ev_loop *loop, struct uplink *up, const struct http_plan *p, st
 	struct http *h = calloc(1, sizeof(*h));
 
 	if (h == NULL || strs_copy(&h->origins, p->origins) == -1 || strs_copy(&h->hosts, p->hosts) == -1) {
-		err_set(e, E_SYS, "no memory for the HTTP door");
+		err_set(e, E_SYS, "no memory for LangBot's door");
 		http_close(&h);
 		return NULL;
 	}

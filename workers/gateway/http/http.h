@@ -25,13 +25,13 @@ struct http_plan {
 /* Borrows the uplink. */
 struct http *http_open(struct ev_loop *, struct uplink *, const struct http_plan *, struct err *);
 
-/* A client of the TCP door; fd is taken in any case. */
+/* A client of LangBot's door; fd is taken in any case. */
 void http_accept(struct http *, int fd, const struct netaddr *from);
 
 /* Close a stranger for a client of that address (NULL: of the control socket); false: no stranger is left. */
 bool http_make_room(struct http *, const struct netaddr *from);
 
-/* Clients of the TCP door. */
+/* Clients of LangBot's door. */
 size_t http_visitors(const struct http *);
 
 /* A client of the control socket that turned out to speak HTTP; the flow is taken in any case. */

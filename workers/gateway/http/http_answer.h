@@ -1,5 +1,5 @@
 /*
- * Answers of the HTTP door, as bytes.  Each is the last of its connection, and says so, but for those to probes that
+ * HTTP answers, as bytes.  Each is the last of its connection, and says so, but for those to probes that
  * are to be kept and the 101.
  */
 #ifndef GATEWAY_HTTP_ANSWER_H

@@ -1,4 +1,4 @@
-/* The HTTP door from inside: http.c has the door, http_visit.c each of its visitors. */
+/* Between the files of this room: http.c has all visitors, http_visit.c each of them. */
 #ifndef GATEWAY_HTTP_IMPL_H
 #define GATEWAY_HTTP_IMPL_H
 

@@ -1,4 +1,4 @@
-/* What the HTTP door sees of a WebSocket; its handler sees ws.h. */
+/* What http/ sees of a WebSocket; its handler sees ws.h. */
 #ifndef GATEWAY_WS_IMPL_H
 #define GATEWAY_WS_IMPL_H
 

@@ -9,7 +9,7 @@
  * it can be trusted either, so the client gets CLOSING and is dropped.
  *
  * A connection is announced as native before its first byte: a client that may not use this boxd learns it at once.  When
- * that byte is one of HTTP, it leaves, and comes again at the other door under another id.
+ * that byte is one of HTTP, it leaves, and comes again as a client of http/ under another id.
  */
 #include "native/rpc.h"
 
@@ -375,7 +375,7 @@ rpc_open(struct ev_loop *loop, struct uplink *up, rpc_http *http, void *arg, str
 	struct rpc *r = calloc(1, sizeof(*r));
 
 	if (r == NULL) {
-		err_set(e, E_SYS, "no memory for the native door");
+		err_set(e, E_SYS, "no memory for native clients");
 		return NULL;
 	}
 	*r = (struct rpc){ .loop = loop, .up = up, .on_http = http, .arg = arg };

@@ -1,5 +1,5 @@
 /*
- * The native door: MessagePack-RPC of clients on one side, the supervisor's link
+ * MessagePack-RPC of clients on one side, the supervisor's link
  * on the other, and which reply belongs to whom.
  */
 #ifndef GATEWAY_RPC_H

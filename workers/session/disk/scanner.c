@@ -21,7 +21,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/sys.h"
-#include "host/confining.h"
+#include "host/confine.h"
 #include "host/landlock.h"
 
 enum who { SCAN, LOOK };
@@ -97,8 +97,8 @@ become(const struct scanner_plan *p, uint64_t rights, struct err *e)
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct   have[2], data[2] = { 0 };
 
-	if (p->is_root && (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) == -1 || confining_bounding_set(e) == -1 ||
-			      confining_identity(p->uid, p->uid, e) == -1))
+	if (p->is_root && (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) == -1 || confine_bounding_set(e) == -1 ||
+			      confine_identity(p->uid, p->uid, e) == -1))
 		return -1;
 	if (syscall(SYS_capget, &head, have) == -1)
 		return err_sys(e, "capget");
@@ -192,8 +192,7 @@ filter_calls(struct err *e)
 {
 	if (quiet(e) == -1)
 		return -1;
-	return confining_calls(
-	    calls, sizeof(calls) / sizeof(*calls), calls_if, sizeof(calls_if) / sizeof(*calls_if), e);
+	return confine_calls(calls, sizeof(calls) / sizeof(*calls), calls_if, sizeof(calls_if) / sizeof(*calls_if), e);
 }
 
 /* A signal reports the parent's death; changing the uid resets that, so it is set afterwards. */

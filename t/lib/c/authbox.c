@@ -1,4 +1,4 @@
-#include "doorbox.h"
+#include "authbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,9 +19,9 @@
 
 enum { LINK_FD = 3, HANG_SEC = 300 /* no measure of speed: a test that hangs should end one day */ };
 
-char            doorbox_dir[] = "/tmp/boxd-t-door-XXXXXX";
-int             doorbox_http = -1, doorbox_control = -1, doorbox_chan = -1;
-uint64_t        doorbox_next;
+char            authbox_dir[] = "/tmp/boxd-t-auth-XXXXXX";
+int             authbox_http = -1, authbox_control = -1, authbox_chan = -1;
+uint64_t        authbox_next;
 static pid_t    boxd;
 static int      passing = -1; /* the place where gateways hand over their channel */
 static int      passer = -1;  /* the present one: lives until we close it */
@@ -36,7 +36,7 @@ in_dir(const char *name)
 	static int  i;
 
 	i = (i + 1) % 4;
-	snprintf(path[i], sizeof(path[i]), "%s/%s", doorbox_dir, name);
+	snprintf(path[i], sizeof(path[i]), "%s/%s", authbox_dir, name);
 	return path[i];
 }
 
@@ -71,7 +71,7 @@ hand_over(int to)
 }
 
 void
-doorbox_main(char **argv)
+authbox_main(char **argv)
 {
 	char  path[256];
 	char *slash = strrchr(argv[0], '/');
@@ -98,8 +98,8 @@ send_packet(struct packet *p)
 	struct err e;
 	int        r;
 
-	while ((r = chan_send(doorbox_chan, p, &e)) == 1)
-		poll(&(struct pollfd){ .fd = doorbox_chan, .events = POLLOUT }, 1, -1);
+	while ((r = chan_send(authbox_chan, p, &e)) == 1)
+		poll(&(struct pollfd){ .fd = authbox_chan, .events = POLLOUT }, 1, -1);
 	if (r == -1)
 		BAIL_OUT("send to boxd: %s", e.text);
 	packet_clear(p);
@@ -122,8 +122,8 @@ hear(struct msg *m)
 	struct err e;
 	int        r;
 
-	while ((r = chan_recv(doorbox_chan, &in, m, FROM_SUPERVISOR, &e)) == 1)
-		poll(&(struct pollfd){ .fd = doorbox_chan, .events = POLLIN }, 1, -1);
+	while ((r = chan_recv(authbox_chan, &in, m, FROM_SUPERVISOR, &e)) == 1)
+		poll(&(struct pollfd){ .fd = authbox_chan, .events = POLLIN }, 1, -1);
 	if (r != 0)
 		BAIL_OUT("from boxd: %s", r == 2 ? "it closed the channel" : e.text);
 }
@@ -208,21 +208,21 @@ announce(int listener, int client, enum speaks speaks)
 	}
 	if (client == -1 || peer == -1)
 		BAIL_OUT("a client: %s", strerror(errno));
-	say_open(doorbox_next, peer, speaks);
-	return doorbox_next++;
+	say_open(authbox_next, peer, speaks);
+	return authbox_next++;
 }
 
 uint64_t
-by_door(void)
+by_http(void)
 {
 	struct sockaddr_storage at;
 	socklen_t               len = sizeof(at);
 
-	getsockname(doorbox_http, (struct sockaddr *)&at, &len);
+	getsockname(authbox_http, (struct sockaddr *)&at, &len);
 	int client = socket(at.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (connect(client, (struct sockaddr *)&at, len) == -1)
 		BAIL_OUT("connect to LangBot's door: %s", strerror(errno));
-	return announce(doorbox_http, client, SPEAKS_HTTP);
+	return announce(authbox_http, client, SPEAKS_HTTP);
 }
 
 uint64_t
@@ -233,7 +233,7 @@ by_control(enum speaks speaks)
 
 	if (connect(client, (struct sockaddr *)&a, sizeof(a)) == -1)
 		BAIL_OUT("connect to %s: %s", a.sun_path, strerror(errno));
-	return announce(doorbox_control, client, speaks);
+	return announce(authbox_control, client, speaks);
 }
 
 /* ---- what boxd tells of itself ---- */
@@ -306,7 +306,7 @@ take_channel(void)
 	h.msg_controllen = sizeof(control);
 	while (poll(&(struct pollfd){ .fd = passing, .events = POLLIN }, 1, 100) != 1)
 		if (waitpid(boxd, NULL, WNOHANG) == boxd)
-			BAIL_OUT("boxd ended; see %s/log", doorbox_dir);
+			BAIL_OUT("boxd ended; see %s/log", authbox_dir);
 	passer = accept4(passing, NULL, NULL, SOCK_CLOEXEC);
 	if (passer == -1 || recvmsg(passer, &h, MSG_CMSG_CLOEXEC) != 1 || CMSG_FIRSTHDR(&h) == NULL)
 		BAIL_OUT("the gateway's channel: %s", strerror(errno));
@@ -320,25 +320,25 @@ be_gateway(void)
 	struct msg_gateway_ready ready;
 	struct msg               m;
 
-	doorbox_chan = take_channel();
+	authbox_chan = take_channel();
 	hear(&m);
 	if (m.type != MSG_GATEWAY_START)
 		BAIL_OUT("a %s came first", msg_name(m.type));
 	const struct msg_gateway_start *s = m.body;
-	doorbox_next = s->next_conn;
-	doorbox_control = msg_take_fd(&m, s->listener);
-	doorbox_http = msg_take_fd(&m, s->http);
+	authbox_next = s->next_conn;
+	authbox_control = msg_take_fd(&m, s->listener);
+	authbox_http = msg_take_fd(&m, s->http);
 	msg_clear(&m);
 	say(MSG_GATEWAY_READY, 0, 0, &ready);
 }
 
 void
-doorbox_gateway_dies(void)
+authbox_gateway_dies(void)
 {
-	fd_close(&doorbox_chan);
+	fd_close(&authbox_chan);
 	fd_close(&passer);
-	fd_close(&doorbox_http);
-	fd_close(&doorbox_control);
+	fd_close(&authbox_http);
+	fd_close(&authbox_control);
 	be_gateway();
 }
 
@@ -356,7 +356,7 @@ make_programs(void)
 	snprintf(command, sizeof(command),
 	    "b=$(realpath '%s') && mkdir -p '%s/bin' && cd '%s/bin' && cp \"$b/boxd\" . && ln -s \"$b\"/box-* . && "
 	    "ln -sf '%s' box-gateway",
-	    build, doorbox_dir, doorbox_dir, self);
+	    build, authbox_dir, authbox_dir, self);
 	if (system(command) != 0)
 		BAIL_OUT("no directory of programs");
 }
@@ -368,11 +368,11 @@ write_conf(const char *conf)
 
 	if (f == NULL ||
 	    fprintf(f, "uid_base = %d\nspare_sandboxes = 0\nlisten = 127.0.0.1:0\ntoken_file = %s/token\n%s\n",
-		524288 + (150 + getpid() % 50) * 128 * 65536, doorbox_dir, conf) < 0 ||
+		524288 + (150 + getpid() % 50) * 128 * 65536, authbox_dir, conf) < 0 ||
 	    fclose(f) != 0)
 		BAIL_OUT("boxd.conf: %s", strerror(errno));
 	f = fopen(in_dir("token"), "we");
-	if (f == NULL || fputs(DOOR_TOKEN "\n", f) == EOF || fclose(f) != 0 || chmod(in_dir("token"), 0600) == -1)
+	if (f == NULL || fputs(TEST_TOKEN "\n", f) == EOF || fclose(f) != 0 || chmod(in_dir("token"), 0600) == -1)
 		BAIL_OUT("token: %s", strerror(errno));
 }
 
@@ -397,15 +397,15 @@ start_boxd(void)
 }
 
 void
-doorbox_open(const char *conf)
+authbox_open(const char *conf)
 {
 	struct sockaddr_un a;
 
 	alarm(HANG_SEC);
 	signal(SIGPIPE, SIG_IGN);
-	memcpy(doorbox_dir + strlen(doorbox_dir) - 6, "XXXXXX", 6);
-	if (mkdtemp(doorbox_dir) == NULL || chmod(doorbox_dir, 0755) == -1)
-		BAIL_OUT("%s: %s", doorbox_dir, strerror(errno));
+	memcpy(authbox_dir + strlen(authbox_dir) - 6, "XXXXXX", 6);
+	if (mkdtemp(authbox_dir) == NULL || chmod(authbox_dir, 0755) == -1)
+		BAIL_OUT("%s: %s", authbox_dir, strerror(errno));
 	make_programs();
 	write_conf(conf);
 	a = unix_address(in_dir("pass.sock"));
@@ -417,7 +417,7 @@ doorbox_open(const char *conf)
 }
 
 void
-doorbox_close(void)
+authbox_close(void)
 {
 	char command[128];
 	int  status = -1;
@@ -427,13 +427,13 @@ doorbox_close(void)
 		;
 	ok(WIFEXITED(status) && WEXITSTATUS(status) == 0, "boxd ends well");
 	ok(log_lines("Sanitizer|runtime error|Assertion") == 0, "and has nothing to complain about");
-	fd_close(&doorbox_chan);
+	fd_close(&authbox_chan);
 	fd_close(&passer);
 	fd_close(&passing);
-	fd_close(&doorbox_http);
-	fd_close(&doorbox_control);
+	fd_close(&authbox_http);
+	fd_close(&authbox_control);
 	chan_in_clear(&in);
-	snprintf(command, sizeof(command), "rm -rf --one-file-system '%s'", doorbox_dir);
+	snprintf(command, sizeof(command), "rm -rf --one-file-system '%s'", authbox_dir);
 	if (system(command) != 0)
-		diag("%s is left", doorbox_dir);
+		diag("%s is left", authbox_dir);
 }

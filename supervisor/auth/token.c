@@ -1,4 +1,4 @@
-#include "door/token.h"
+#include "auth/token.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Who shows the token and the trusted instance may use /rpc/ws, and nobody else. */
 #include <string.h>
 
-#include "doorbox.h"
+#include "authbox.h"
 #include "tap.h"
 
 #define REFUSED "unauthorized: Unauthorized"
@@ -9,7 +9,7 @@
 static const char *
 knock(const char *token, const char *instance)
 {
-	return try_rpc(by_door(), token, instance);
+	return try_rpc(by_http(), token, instance);
 }
 
 static void
@@ -21,11 +21,11 @@ refuses(void)
 	longest[129] = '\0';
 	is(knock("", "inst-1"), REFUSED, "no token");
 	is(knock("wrong", "inst-1"), REFUSED, "a wrong token");
-	is(knock(DOOR_TOKEN "x", "inst-1"), REFUSED, "one that is longer");
-	is(knock(DOOR_TOKEN, ""), REFUSED, "no instance");
-	is(knock(DOOR_TOKEN, "-inst"), REFUSED, "an instance that begins with a dash");
-	is(knock(DOOR_TOKEN, "in st"), REFUSED, "one with a blank");
-	is(knock(DOOR_TOKEN, longest), REFUSED, "one of 129 characters");
+	is(knock(TEST_TOKEN "x", "inst-1"), REFUSED, "one that is longer");
+	is(knock(TEST_TOKEN, ""), REFUSED, "no instance");
+	is(knock(TEST_TOKEN, "-inst"), REFUSED, "an instance that begins with a dash");
+	is(knock(TEST_TOKEN, "in st"), REFUSED, "one with a blank");
+	is(knock(TEST_TOKEN, longest), REFUSED, "one of 129 characters");
 	is(status_text("trusted_instance"), "", "nobody of these is trusted");
 	cmp_ok(status_number("http_refused"), "==", 7, "all are counted");
 	ok(log_lines("from=127.0.0.1:[0-9]+ refused reason=\"wrong token\""), "the log has the address and the reason");
@@ -36,28 +36,28 @@ static void
 lets_in(void)
 {
 	struct msg_box_ping ping;
-	uint64_t            conn = by_door();
+	uint64_t            conn = by_http();
 
 	msg_defaults(MSG_BOX_PING, &ping);
 	like(request(conn, MSG_BOX_PING, &ping), "^denied: box_ping is not for a stranger",
 	    "before it asks it may do nothing");
-	is(try_rpc(conn, DOOR_TOKEN, "inst-1"), "", "the token and an instance are let in");
+	is(try_rpc(conn, TEST_TOKEN, "inst-1"), "", "the token and an instance are let in");
 	is(request(conn, MSG_BOX_PING, &ping), "", "and may act");
-	like(try_rpc(conn, DOOR_TOKEN, "inst-1"), "^denied: http_auth", "it cannot ask twice");
+	like(try_rpc(conn, TEST_TOKEN, "inst-1"), "^denied: http_auth", "it cannot ask twice");
 	is(status_text("trusted_instance"), "inst-1", "the first instance is trusted");
-	is(knock(DOOR_TOKEN, "inst-1"), "", "again, on another connection");
-	is(knock(DOOR_TOKEN, "inst-2"), REFUSED, "another instance is refused");
+	is(knock(TEST_TOKEN, "inst-1"), "", "again, on another connection");
+	is(knock(TEST_TOKEN, "inst-2"), REFUSED, "another instance is refused");
 	say_gone(conn);
-	is(knock(DOOR_TOKEN, "inst-2"), REFUSED, "also when the first is gone");
-	ok(log_lines(DOOR_TOKEN) == 0, "the log never has the token");
+	is(knock(TEST_TOKEN, "inst-2"), REFUSED, "also when the first is gone");
+	ok(log_lines(TEST_TOKEN) == 0, "the log never has the token");
 }
 
 static void
 survives_a_gateway(void)
 {
-	doorbox_gateway_dies();
-	is(knock(DOOR_TOKEN, "inst-2"), REFUSED, "a new gateway: the instance is still trusted");
-	is(knock(DOOR_TOKEN, "inst-1"), "", "and the door is the same");
+	authbox_gateway_dies();
+	is(knock(TEST_TOKEN, "inst-2"), REFUSED, "a new gateway: the instance is still trusted");
+	is(knock(TEST_TOKEN, "inst-1"), "", "and the socket is the same");
 }
 
 /* The kernel vouches for whoever may use the control socket. */
@@ -75,21 +75,21 @@ anybody_may_look(void)
 	struct msg_http_health none;
 	struct msg_http_ready  none_either;
 
-	is(request(by_door(), MSG_HTTP_HEALTH, &none), "", "a stranger may ask for health");
-	is(request(by_door(), MSG_HTTP_READY, &none_either), "", "and for readiness");
+	is(request(by_http(), MSG_HTTP_HEALTH, &none), "", "a stranger may ask for health");
+	is(request(by_http(), MSG_HTTP_READY, &none_either), "", "and for readiness");
 }
 
 int
 main(int argc, char **argv)
 {
 	(void)argc;
-	doorbox_main(argv);
-	doorbox_open("");
+	authbox_main(argv);
+	authbox_open("");
 	refuses();
 	lets_in();
 	survives_a_gateway();
 	control_socket();
 	anybody_may_look();
-	doorbox_close();
+	authbox_close();
 	done_testing();
 }

@@ -1,4 +1,4 @@
-#include "door/door_slow.h"
+#include "auth/auth_slow.h"
 
 #include <string.h>
 

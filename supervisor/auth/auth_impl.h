@@ -1,12 +1,12 @@
-/* Between the door's own files. */
-#ifndef SUPERVISOR_DOOR_IMPL_H
-#define SUPERVISOR_DOOR_IMPL_H
+/* Between the files of this room. */
+#ifndef SUPERVISOR_AUTH_IMPL_H
+#define SUPERVISOR_AUTH_IMPL_H
 
 #include <sys/queue.h>
 
 #include "base/tally.h"
-#include "door/door.h"
-#include "door/door_slow.h"
+#include "auth/auth.h"
+#include "auth/auth_slow.h"
 
 /* Names of a list, one by one. */
 struct names {
@@ -16,9 +16,9 @@ struct names {
 
 LIST_HEAD(attempts, attempt);
 
-struct door {
+struct auth {
 	struct boxd    *boxd;
-	int             listener; /* owned; -1: there is no door */
+	int             listener; /* owned; -1: not configured */
 	char            address[ADDRESS_TEXT];
 	struct token    token;
 	struct buf      certificate, key; /* owned */
@@ -32,7 +32,7 @@ struct door {
 };
 
 /* Trust this instance, if none or it is trusted. */
-bool door_pin(struct door *, const char *instance);
+bool auth_trust(struct auth *, const char *instance);
 
 void attempts_clear(struct attempts *);
 

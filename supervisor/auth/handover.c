@@ -1,4 +1,4 @@
-#include "door/door_handover.h"
+#include "auth/handover.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 
-#define HANDOVER_ENV "BOXD_DOOR"
+#define HANDOVER_ENV "BOXD_DOOR" /* older boxds hand over by this name, too */
 
 static bool
 is_whole(const struct handover *h)
@@ -96,7 +96,7 @@ handover_take(struct handover *h)
 int
 handover_give(const struct handover *h, struct err *e)
 {
-	AUTO_FD int to = memfd_create("boxd-door", 0);
+	AUTO_FD int to = memfd_create("boxd-handover", 0);
 	char        number[16];
 
 	if (to == -1 || write(to, h, sizeof(*h)) != sizeof(*h))

@@ -2,10 +2,10 @@
  * Who failed how often at LangBot's door, by address: each failure of the same one waits twice as long for its
  * answer.  The clock is the caller's.
  */
-#ifndef SUPERVISOR_DOOR_SLOW_H
-#define SUPERVISOR_DOOR_SLOW_H
+#ifndef SUPERVISOR_AUTH_SLOW_H
+#define SUPERVISOR_AUTH_SLOW_H
 
-#include "door/listen.h"
+#include "auth/listen.h"
 
 enum {
 	SLOW_ADDRESSES = 256, /* remembered; more push out the one that has been quiet for longest */

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "door/listen.h"
+#include "auth/listen.h"
 #include "wire/msg.h"
 
 enum identity_kind {

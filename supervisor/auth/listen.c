@@ -1,4 +1,4 @@
-#include "door/listen.h"
+#include "auth/listen.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>

@@ -1,5 +1,5 @@
 /* Who fails waits, longer each time, and nobody else does.  What is compared is the order of answers, not times. */
-#include "doorbox.h"
+#include "authbox.h"
 #include "tap.h"
 
 static uint64_t
@@ -34,7 +34,7 @@ static void
 failures_wait(void)
 {
 	bool     failed;
-	uint64_t bad = knock(by_door(), "wrong"), good = knock(by_door(), DOOR_TOKEN);
+	uint64_t bad = knock(by_http(), "wrong"), good = knock(by_http(), TEST_TOKEN);
 
 	cmp_ok(next_reply(&failed), "==", good, "a good token that comes later is answered first");
 	ok(!failed, "and let in, though its address has just failed");
@@ -47,8 +47,8 @@ static void
 longer_each_time(void)
 {
 	bool     failed;
-	uint64_t first = knock(by_door(), "wrong"), second = knock(by_door(), "wrong"),
-		 third = knock(by_door(), "wrong");
+	uint64_t first = knock(by_http(), "wrong"), second = knock(by_http(), "wrong"),
+		 third = knock(by_http(), "wrong");
 
 	cmp_ok(next_reply(&failed), "==", first, "the first failure is answered");
 	cmp_ok(next_reply(&failed), "==", second, "then the second");
@@ -59,13 +59,13 @@ static void
 who_leaves_is_forgotten(void)
 {
 	bool     failed;
-	uint64_t conn = by_door();
+	uint64_t conn = by_http();
 
 	knock(conn, "wrong");
 	say_gone(conn);
-	uint64_t good = knock(by_door(), DOOR_TOKEN);
+	uint64_t good = knock(by_http(), TEST_TOKEN);
 	cmp_ok(next_reply(&failed), "==", good, "one that leaves while it waits is no burden");
-	conn = by_door();
+	conn = by_http();
 	knock(conn, "wrong");
 	struct msg_http_auth again;
 	msg_defaults(MSG_HTTP_AUTH, &again);
@@ -83,8 +83,8 @@ none_is_answered_early(void)
 	bool     failed;
 
 	for (int i = 0; i < MANY; i++)
-		knock(by_door(), "wrong");
-	uint64_t good = knock(by_door(), DOOR_TOKEN);
+		knock(by_http(), "wrong");
+	uint64_t good = knock(by_http(), TEST_TOKEN);
 	cmp_ok(next_reply(&failed), "==", good, "of many guesses none is answered before the good token behind them");
 	cmp_ok(status_number("http_refused") - before, "==", MANY, "all are counted");
 	cmp_ok(log_lines("refused reason"), "<=", 10, "the log has not a line for each");
@@ -94,12 +94,12 @@ int
 main(int argc, char **argv)
 {
 	(void)argc;
-	doorbox_main(argv);
-	doorbox_open("");
+	authbox_main(argv);
+	authbox_open("");
 	failures_wait();
 	longer_each_time();
 	who_leaves_is_forgotten();
 	none_is_answered_early();
-	doorbox_close();
+	authbox_close();
 	done_testing();
 }

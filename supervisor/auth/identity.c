@@ -1,4 +1,4 @@
-#include "door/identity.h"
+#include "auth/identity.h"
 
 #include <grp.h>
 #include <search.h>
@@ -17,8 +17,8 @@ struct identities {
 	size_t             rpc;
 	bool               has_group;
 	gid_t              group;
-	struct sockaddr_un door; /* of the control socket: what its clients are connected to */
-	socklen_t          door_len;
+	struct sockaddr_un control; /* address of the control socket */
+	socklen_t          control_len;
 };
 
 static int
@@ -44,8 +44,8 @@ identities_open(const char *allowed_group, int listener, struct err *e)
 		free(ids);
 		return NULL;
 	}
-	ids->door_len = sizeof(ids->door);
-	if (getsockname(listener, (struct sockaddr *)&ids->door, &ids->door_len) == -1) {
+	ids->control_len = sizeof(ids->control);
+	if (getsockname(listener, (struct sockaddr *)&ids->control, &ids->control_len) == -1) {
 		err_sys(e, "name of the control socket");
 		free(ids);
 		return NULL;
@@ -84,7 +84,7 @@ is_of_control_socket(const struct identities *ids, int peer)
 	    getsockopt(peer, SOL_SOCKET, SO_TYPE, &type, &len) == -1 || type != SOCK_STREAM ||
 	    getsockname(peer, (struct sockaddr *)&at, &at_len) == -1)
 		return false;
-	return at_len == ids->door_len && memcmp(&at, &ids->door, at_len) == 0;
+	return at_len == ids->control_len && memcmp(&at, &ids->control, at_len) == 0;
 }
 
 static int

@@ -1,7 +1,7 @@
 /* How long a failure waits. */
 #include <stdio.h>
 
-#include "supervisor/door/door_slow.h"
+#include "supervisor/auth/auth_slow.h"
 #include "tap.h"
 
 static struct slow slow;

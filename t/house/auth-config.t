@@ -1,5 +1,5 @@
 #!/bin/sh
-# A door that would stand open, or cannot be served, is refused before anything is started.
+# A listen that lets in too many, or cannot be served, is refused before anything is started.
 . t/lib/sh/boxd.sh
 refuses() { # pattern name line...
 	_p=$1 _n=$2

@@ -1,4 +1,4 @@
-#include "host/confining.h"
+#include "host/confine.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include "host/landlock.h"
 
 int
-confining_bounding_set(struct err *e)
+confine_bounding_set(struct err *e)
 {
 	for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++) {
 		/* EPERM: we may not, having no CAP_SETPCAP; no_new_privs keeps the set out of reach then */
@@ -30,7 +30,7 @@ confining_bounding_set(struct err *e)
 }
 
 int
-confining_identity(uid_t uid, gid_t gid, struct err *e)
+confine_identity(uid_t uid, gid_t gid, struct err *e)
 {
 	if (setgroups(0, NULL) == -1)
 		return err_sys(e, "setgroups");
@@ -42,13 +42,13 @@ confining_identity(uid_t uid, gid_t gid, struct err *e)
 }
 
 int
-confining_capabilities(struct err *e)
+confine_capabilities(struct err *e)
 {
-	return confining_capabilities_but(-1, e);
+	return confine_capabilities_but(-1, e);
 }
 
 int
-confining_capabilities_but(int kept, struct err *e)
+confine_capabilities_but(int kept, struct err *e)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct   left[_LINUX_CAPABILITY_U32S_3] = { 0 };
@@ -102,7 +102,7 @@ load(scmp_filter_ctx ctx, int r, struct err *e)
 }
 
 int
-confining_calls(const int *allowed, size_t n, const struct call_if *only_if, size_t n_if, struct err *e)
+confine_calls(const int *allowed, size_t n, const struct call_if *only_if, size_t n_if, struct err *e)
 {
 	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
 
@@ -131,7 +131,7 @@ static int
 drop_bounding_set(const struct confinement *c, struct err *e)
 {
 	(void)c;
-	return confining_bounding_set(e);
+	return confine_bounding_set(e);
 }
 
 static int
@@ -150,14 +150,14 @@ become_nobody(const struct confinement *c, struct err *e)
 	/* -1 means "leave it as it is" to the kernel */
 	if (id == 0 || c->uid >= (uid_t)-1)
 		return err_set(e, E_INVALID, "uid %lu is not a valid unprivileged uid", c->uid);
-	return confining_identity(id, id, e);
+	return confine_identity(id, id, e);
 }
 
 static int
 drop_capabilities(const struct confinement *c, struct err *e)
 {
 	(void)c;
-	return confining_capabilities(e);
+	return confine_capabilities(e);
 }
 
 static int
@@ -268,7 +268,7 @@ add_floor(scmp_filter_ctx ctx)
 }
 
 int
-confining_calls_beside_floor(const int *more, size_t n, const struct call_if *more_if, size_t n_if, struct err *e)
+confine_calls_beside_floor(const int *more, size_t n, const struct call_if *more_if, size_t n_if, struct err *e)
 {
 	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
 	int             r = add_floor(ctx);
@@ -300,7 +300,7 @@ filter_calls(const struct confinement *c, struct err *e)
 
 /* A tree, not a list: the kernel walks it once for each call there is when it is loaded. */
 int
-confining_program(const char *name, const struct confinement *c, struct err *e)
+confine_program(const char *name, const struct confinement *c, struct err *e)
 {
 	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
 	AUTO_FD int     fd = memfd_new(name, e);
@@ -321,7 +321,7 @@ confining_program(const char *name, const struct confinement *c, struct err *e)
 }
 
 int
-confining_load(int program, struct err *e)
+confine_load(int program, struct err *e)
 {
 	struct sock_filter code[BPF_MAXINSNS];
 	int64_t            size = memfd_sealed_size(program, e);

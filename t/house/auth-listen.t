@@ -5,7 +5,7 @@ address() { box status -o json | sed -n 's/.*"http_address": "\(.*\)".*/\1/p'; }
 connects() { perl -MIO::Socket::INET -e 'exit !IO::Socket::INET->new(PeerAddr => shift)' "$1"; }
 
 boxd_start
-is "$(address)" "" "listen = none: there is no door"
+is "$(address)" "" "listen = none: nothing listens"
 [ ! -e "$D/state/keys" ]
 ok "and no token is made for it"
 boxd_stop
@@ -37,7 +37,7 @@ isnt "$at2" "$at" "on ports of their own"
 kill "$second"; wait "$second"
 is $? 0 "the second ends"
 
-# ---- the door outlives who serves it ----
+# ---- the listening socket outlives who serves it ----
 gateway=$(pgrep -P "$BOXD_PID" -x box-gateway)
 kill -9 "$gateway"
 another() { _g=$(pgrep -P "$BOXD_PID" -x box-gateway) && [ "$_g" != "$gateway" ] && box ping >/dev/null 2>&1; }

@@ -1,5 +1,5 @@
 /* legacy_clients = yes: clients without instance and workspace are served, by raw names, in one workspace. */
-#include "doorbox.h"
+#include "authbox.h"
 #include "tap.h"
 
 #define REFUSED "unauthorized: Unauthorized"
@@ -41,12 +41,12 @@ served(void)
 	struct msg_http_auth     a = relay_of("42"), absent = relay_of("43");
 	struct msg_process_write w;
 
-	doorbox_open("legacy_clients = yes\nauth = none");
-	uint64_t conn = by_door(), relay = by_door();
+	authbox_open("legacy_clients = yes\nauth = none");
+	uint64_t conn = by_http(), relay = by_http();
 	is(try_rpc(conn, "", ""), "", "no instance is needed");
 	is(status_text("trusted_instance"), "", "and none is trusted for that");
 	make_process(conn);
-	is(request(by_door(), MSG_HTTP_AUTH, &absent), "not_found: session 43 not found",
+	is(request(by_http(), MSG_HTTP_AUTH, &absent), "not_found: session 43 not found",
 	    "a raw name that is none, told as it was said");
 	is(request(relay, MSG_HTTP_AUTH, &a), "", "a relay by the raw name");
 	msg_defaults(MSG_PROCESS_WRITE, &w);
@@ -55,8 +55,8 @@ served(void)
 	is(request(relay, MSG_PROCESS_WRITE, &w), "", "which it goes on to use");
 	w.process = "other";
 	like(request(relay, MSG_PROCESS_WRITE, &w), "^denied: this relay", "for its one process");
-	is(try_rpc(by_door(), "", "inst-1"), "", "clients of today are served beside it");
-	doorbox_close();
+	is(try_rpc(by_http(), "", "inst-1"), "", "clients of today are served beside it");
+	authbox_close();
 }
 
 static void
@@ -64,21 +64,21 @@ not_by_default(void)
 {
 	struct msg_http_auth a = relay_of("42");
 
-	doorbox_open("auth = none");
-	is(try_rpc(by_door(), "", ""), REFUSED, "by default the instance is needed");
-	is(request(by_door(), MSG_HTTP_AUTH, &a), REFUSED, "for a relay too");
-	doorbox_close();
-	doorbox_open("legacy_clients = yes");
-	is(try_rpc(by_door(), "", ""), REFUSED, "with a token set, an old client needs it as well");
-	is(try_rpc(by_door(), DOOR_TOKEN, ""), "", "and may show it");
-	doorbox_close();
+	authbox_open("auth = none");
+	is(try_rpc(by_http(), "", ""), REFUSED, "by default the instance is needed");
+	is(request(by_http(), MSG_HTTP_AUTH, &a), REFUSED, "for a relay too");
+	authbox_close();
+	authbox_open("legacy_clients = yes");
+	is(try_rpc(by_http(), "", ""), REFUSED, "with a token set, an old client needs it as well");
+	is(try_rpc(by_http(), TEST_TOKEN, ""), "", "and may show it");
+	authbox_close();
 }
 
 int
 main(int argc, char **argv)
 {
 	(void)argc;
-	doorbox_main(argv);
+	authbox_main(argv);
 	served();
 	not_by_default();
 	done_testing();

@@ -1,35 +1,35 @@
 /*
  * A real boxd whose gateway is the test: it hears what the gateway hears, and says what the gateway, also one that
  * was taken over, could say.  The test's own program is box-gateway for that boxd; all it does there is to hand its
- * channel to the test (doorbox_main).
+ * channel to the test (authbox_main).
  */
-#ifndef T_DOORBOX_H
-#define T_DOORBOX_H
+#ifndef T_AUTHBOX_H
+#define T_AUTHBOX_H
 
 #include <stdbool.h>
 
 #include "wire/chan.h"
 
-#define DOOR_TOKEN "a-token-of-the-test-that-is-long-enough"
+#define TEST_TOKEN "a-token-of-the-test-that-is-long-enough"
 
 /* First in main: does not return when this process is to be the gateway. */
-void doorbox_main(char **argv);
+void authbox_main(char **argv);
 
 /* Start boxd with these lines of configuration; its gateway has started when this returns.  And its end. */
-void doorbox_open(const char *conf);
-void doorbox_close(void);
+void authbox_open(const char *conf);
+void authbox_close(void);
 
 /* The gateway dies, and the next one is the test again. */
-void doorbox_gateway_dies(void);
+void authbox_gateway_dies(void);
 
-extern char     doorbox_dir[];
-extern int      doorbox_http; /* listening sockets, as boxd gave them; -1: none */
-extern int      doorbox_control;
-extern int      doorbox_chan;
-extern uint64_t doorbox_next; /* id of the next connection */
+extern char     authbox_dir[];
+extern int      authbox_http; /* listening sockets, as boxd gave them; -1: none */
+extern int      authbox_control;
+extern int      authbox_chan;
+extern uint64_t authbox_next; /* id of the next connection */
 
 /* A client that came in by LangBot's door, or by the control socket.  Its connection id; its socket stays open. */
-uint64_t by_door(void);
+uint64_t by_http(void);
 uint64_t by_control(enum speaks);
 
 /* As a gateway could say it of any socket. */

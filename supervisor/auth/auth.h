@@ -6,55 +6,55 @@
  * as boxd lives; with auth = none, where anybody could be first, only until its last connection is gone and
  * another instance comes.
  */
-#ifndef SUPERVISOR_DOOR_H
-#define SUPERVISOR_DOOR_H
+#ifndef SUPERVISOR_AUTH_H
+#define SUPERVISOR_AUTH_H
 
 #include "base/buf.h"
-#include "door/door_handover.h"
-#include "door/token.h"
+#include "auth/handover.h"
+#include "auth/token.h"
 #include "boxd.h"
 #include "wire/msg.h"
 
 /* Read and checked with the configuration, before anything is started. */
-struct door_start {
+struct auth_start {
 	struct handover past;  /* of the boxd that executed us */
 	struct token    token; /* not set: that of the state directory is meant */
 	struct buf      certificate, key;
 	char            instance[INSTANCE_LEN + 1]; /* configured; empty: the first that comes */
 };
 
-int  door_prepare(struct door_start *, const struct config *, struct err *);
-void door_start_clear(struct door_start *);
+int  auth_prepare(struct auth_start *, const struct config *, struct err *);
+void auth_start_clear(struct auth_start *);
 
 /* Takes what is in start. */
-struct door *door_open(struct boxd *, struct door_start *, struct err *);
-void         door_close(struct door **);
+struct auth *auth_open(struct boxd *, struct auth_start *, struct err *);
+void         auth_close(struct auth **);
 
 /* boxd is about to execute itself anew: leave the listener, the token and the instance to the next. */
-void door_hand_over(struct door *);
+void auth_hand_over(struct auth *);
 
 /* HTTP_AUTH of a stranger's connection: answered now or later, by reply_send and reply_fail. */
-int door_auth(struct boxd *, const struct msg *, struct err *);
+int http_auth(struct boxd *, const struct msg *, struct err *);
 
 /* HTTP_HEALTH and HTTP_READY, which anybody may ask for. */
-int door_health(struct boxd *, const struct msg *, struct err *);
-int door_ready(struct boxd *, const struct msg *, struct err *);
+int http_health(struct boxd *, const struct msg *, struct err *);
+int http_ready(struct boxd *, const struct msg *, struct err *);
 
 /* A connection is gone (0: all of them): what it waits for is not wanted any more. */
-void door_conn_gone(struct door *, uint64_t conn);
+void auth_conn_gone(struct auth *, uint64_t conn);
 
 /* The instance that is trusted; empty while none is. */
-const char *door_instance(const struct door *);
+const char *auth_instance(const struct auth *);
 
 /* The one workspace of clients that know of no instances and workspaces. */
-void door_legacy_context(struct msg_context *);
+void auth_legacy_context(struct msg_context *);
 
-/* What the gateway must know; borrows from the door. */
-void door_tell_gateway(const struct door *, struct msg_gateway_start *);
+/* What the gateway must know; borrows from auth. */
+void auth_for_gateway(const struct auth *, struct msg_gateway_start *);
 
 /* For status: where it listens, or empty; the file with the token, or empty; refused handshakes. */
-const char *door_address(const struct door *);
-const char *door_token_file(const struct door *);
-uint64_t    door_refused(const struct door *);
+const char *auth_address(const struct auth *);
+const char *auth_token_file(const struct auth *);
+uint64_t    auth_refused(const struct auth *);
 
 #endif

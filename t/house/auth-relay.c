@@ -1,7 +1,7 @@
 /* A relay is let in for one managed process of a workspace, checked in the order of LangBot's own runtime. */
 #include <string.h>
 
-#include "doorbox.h"
+#include "authbox.h"
 #include "tap.h"
 
 #define REFUSED "unauthorized: Unauthorized"
@@ -18,7 +18,7 @@ relay_of(const char *session, const char *process)
 
 	msg_defaults(MSG_HTTP_AUTH, &a);
 	a.use = HTTP_USE_RELAY;
-	a.token = DOOR_TOKEN;
+	a.token = TEST_TOKEN;
 	a.instance = "inst-1";
 	a.workspace = "ws-1";
 	a.generation = 1;
@@ -30,7 +30,7 @@ relay_of(const char *session, const char *process)
 static const char *
 knock(const struct msg_http_auth *a)
 {
-	return request(by_door(), MSG_HTTP_AUTH, a);
+	return request(by_http(), MSG_HTTP_AUTH, a);
 }
 
 static void
@@ -40,8 +40,8 @@ too_early(void)
 
 	is(knock(&a), REFUSED, "while no instance is trusted there is no relay");
 	is(status_text("trusted_instance"), "", "and a relay makes none trusted");
-	host = by_door();
-	is(try_rpc(host, DOOR_TOKEN, "inst-1"), "", "an instance comes");
+	host = by_http();
+	is(try_rpc(host, TEST_TOKEN, "inst-1"), "", "an instance comes");
 	is(knock(&a), REFUSED, "a workspace that was never heard of has no generation");
 }
 
@@ -135,7 +135,7 @@ has_one_process(void)
 	struct msg_process_attach at;
 	struct msg_box_ping       ping;
 	struct msg_status         status;
-	uint64_t                  conn = by_door();
+	uint64_t                  conn = by_http();
 
 	msg_defaults(MSG_PROCESS_WRITE, &w);
 	msg_defaults(MSG_PROCESS_ATTACH, &at);
@@ -178,7 +178,7 @@ static void
 leaves_early(void)
 {
 	struct msg_http_auth a = relay_of(SESSION, "echo");
-	uint64_t             conn = by_door();
+	uint64_t             conn = by_http();
 
 	say_request(conn, MSG_HTTP_AUTH, &a);
 	say_gone(conn);
@@ -189,14 +189,14 @@ int
 main(int argc, char **argv)
 {
 	(void)argc;
-	doorbox_main(argv);
-	doorbox_open("");
+	authbox_main(argv);
+	authbox_open("");
 	too_early();
 	make_session();
 	refuses_without_a_word();
 	tells_what_is_missing();
 	has_one_process();
 	leaves_early();
-	doorbox_close();
+	authbox_close();
 	done_testing();
 }

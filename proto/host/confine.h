@@ -1,6 +1,6 @@
 /* Steps by which a worker gives up what it does not need; each worker has its own order of them. */
-#ifndef PROTO_CONFINING_H
-#define PROTO_CONFINING_H
+#ifndef PROTO_CONFINE_H
+#define PROTO_CONFINE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -9,16 +9,16 @@
 #include "base/err.h"
 
 /* No capability can be had from an executed file any more. */
-int confining_bounding_set(struct err *);
+int confine_bounding_set(struct err *);
 
 /* Groups first: without root they cannot be changed any more. */
-int confining_identity(uid_t, gid_t, struct err *);
+int confine_identity(uid_t, gid_t, struct err *);
 
 /* None is left, no way to gain new ones, and nobody of our uid may look into our memory or trace us. */
-int confining_capabilities(struct err *);
+int confine_capabilities(struct err *);
 
 /* The same, but for this one; -1: none. */
-int confining_capabilities_but(int kept, struct err *);
+int confine_capabilities_but(int kept, struct err *);
 
 /* A call with one argument that decides: (value & mask) == wanted. */
 struct call_if {
@@ -34,10 +34,10 @@ struct call_for {
 };
 
 /* Calls that are in neither list fail with EPERM; abort(3) works. */
-int confining_calls(const int *allowed, size_t n, const struct call_if *, size_t n_if, struct err *);
+int confine_calls(const int *allowed, size_t n, const struct call_if *, size_t n_if, struct err *);
 
 /* The same beside the floor: what a loop, memory, open sockets and memfds need. */
-int confining_calls_beside_floor(const int *more, size_t n, const struct call_if *, size_t n_if, struct err *);
+int confine_calls_beside_floor(const int *more, size_t n, const struct call_if *, size_t n_if, struct err *);
 
 /* ---- all of it, of a worker that has sockets and no files ---- */
 
@@ -62,9 +62,9 @@ int confine_all(const struct confinement *, struct err *);
  * The filter that confine_all would load, in a sealed memfd.  Whose it will be is not known yet, so nobody can be
  * signalled: abort(3) ends by its last resort, SIGSEGV.
  */
-int confining_program(const char *name, const struct confinement *, struct err *);
+int confine_program(const char *name, const struct confinement *, struct err *);
 
 /* Load one.  no_new_privs must be set. */
-int confining_load(int program, struct err *);
+int confine_load(int program, struct err *);
 
 #endif

@@ -1,4 +1,4 @@
-#include "door/door_impl.h"
+#include "auth/auth_impl.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +39,7 @@ pem_read(struct buf *b, const char *path, const char *marker, struct err *e)
 }
 
 static int
-prepare_tls(struct door_start *s, const struct config *c, struct err *e)
+prepare_tls(struct auth_start *s, const struct config *c, struct err *e)
 {
 	if (*c->tls_certificate == '\0')
 		return 0;
@@ -51,7 +51,7 @@ prepare_tls(struct door_start *s, const struct config *c, struct err *e)
 }
 
 static int
-prepare_instance(struct door_start *s, const struct config *c, struct err *e)
+prepare_instance(struct auth_start *s, const struct config *c, struct err *e)
 {
 	const char *given = getenv(INSTANCE_ENV);
 
@@ -64,9 +64,9 @@ prepare_instance(struct door_start *s, const struct config *c, struct err *e)
 }
 
 int
-door_prepare(struct door_start *s, const struct config *c, struct err *e)
+auth_prepare(struct auth_start *s, const struct config *c, struct err *e)
 {
-	*s = (struct door_start){ 0 };
+	*s = (struct auth_start){ 0 };
 	handover_take(&s->past);
 	if (s->past.has_token) {
 		s->token.set = true;
@@ -89,7 +89,7 @@ secret_clear(struct buf *b)
 }
 
 void
-door_start_clear(struct door_start *s)
+auth_start_clear(struct auth_start *s)
 {
 	handover_clear(&s->past);
 	token_clear(&s->token);
@@ -127,101 +127,101 @@ names_clear(struct names *n)
 
 /* That of the boxd before us, when it is the right one; else a new one. */
 static int
-open_listener(struct door *d, struct handover *past, struct err *e)
+open_listener(struct auth *auth, struct handover *past, struct err *e)
 {
-	const struct config *c = d->boxd->config;
+	const struct config *c = auth->boxd->config;
 	struct address       at;
 	bool                 inherited = past->listener != -1 && listen_is_at(past->listener, &c->listen);
 
 	if (c->listen.len == 0)
 		return 0;
-	d->listener = inherited ? fd_take(&past->listener) : listen_open(&c->listen, e);
-	if (d->listener == -1)
+	auth->listener = inherited ? fd_take(&past->listener) : listen_open(&c->listen, e);
+	if (auth->listener == -1)
 		return -1;
-	address_of_socket(&at, d->listener);
-	address_text(&at, d->address);
-	log_info("LangBot's door is %s://%s%s%s", *c->tls_certificate != '\0' ? "https" : "http", d->address,
+	address_of_socket(&at, auth->listener);
+	address_text(&at, auth->address);
+	log_info("LangBot's door is %s://%s%s%s", *c->tls_certificate != '\0' ? "https" : "http", auth->address,
 	    inherited ? ", as before" : "", config_trusts_everybody(c) ? ", without a token: auth = none" : "");
 	return 0;
 }
 
 static void
-trust(struct door *d, const struct door_start *s)
+trust(struct auth *auth, const struct auth_start *s)
 {
-	d->configured = *s->instance != '\0';
-	snprintf(d->instance, sizeof(d->instance), "%s", d->configured ? s->instance : s->past.instance);
+	auth->configured = *s->instance != '\0';
+	snprintf(auth->instance, sizeof(auth->instance), "%s", auth->configured ? s->instance : s->past.instance);
 }
 
-/* A door that is not there needs no token, and none is made. */
+/* Without a listener no token is needed, and none is made. */
 static int
-open_token(struct door *d, struct door_start *s, struct err *e)
+open_token(struct auth *auth, struct auth_start *s, struct err *e)
 {
-	const struct config *c = d->boxd->config;
+	const struct config *c = auth->boxd->config;
 
-	d->token = s->token;
-	if (config_trusts_everybody(c) && d->token.set)
+	auth->token = s->token;
+	if (config_trusts_everybody(c) && auth->token.set)
 		log_warn("auth = none: there is a token, but nobody is asked for it");
 	if (c->listen.len == 0 || config_trusts_everybody(c))
 		return 0;
-	return token_settle(&d->token, d->boxd->dirs->state, e);
+	return token_settle(&auth->token, auth->boxd->dirs->state, e);
 }
 
-struct door *
-door_open(struct boxd *h, struct door_start *s, struct err *e)
+struct auth *
+auth_open(struct boxd *h, struct auth_start *s, struct err *e)
 {
-	struct door *d = calloc(1, sizeof(*d));
+	struct auth *auth = calloc(1, sizeof(*auth));
 
-	if (d == NULL) {
+	if (auth == NULL) {
 		err_set(e, E_SYS, "no memory");
 		return NULL;
 	}
-	d->boxd = h;
-	d->listener = -1;
-	tally_init(&d->refusals, h->loop, "handshakes were refused at LangBot's door");
-	d->certificate = s->certificate;
-	d->key = s->key;
+	auth->boxd = h;
+	auth->listener = -1;
+	tally_init(&auth->refusals, h->loop, "handshakes were refused at LangBot's door");
+	auth->certificate = s->certificate;
+	auth->key = s->key;
 	s->certificate = s->key = (struct buf){ 0 };
-	trust(d, s);
-	if (names_init(&d->origins, h->config->http_origins, e) == -1 ||
-	    names_init(&d->hosts, h->config->http_hosts, e) == -1 || open_token(d, s, e) == -1 ||
-	    open_listener(d, &s->past, e) == -1)
-		door_close(&d);
-	door_start_clear(s);
-	return d;
+	trust(auth, s);
+	if (names_init(&auth->origins, h->config->http_origins, e) == -1 ||
+	    names_init(&auth->hosts, h->config->http_hosts, e) == -1 || open_token(auth, s, e) == -1 ||
+	    open_listener(auth, &s->past, e) == -1)
+		auth_close(&auth);
+	auth_start_clear(s);
+	return auth;
 }
 
 void
-door_close(struct door **dp)
+auth_close(struct auth **ap)
 {
-	struct door *d = *dp;
+	struct auth *auth = *ap;
 
-	if (d == NULL)
+	if (auth == NULL)
 		return;
-	*dp = NULL;
-	attempts_clear(&d->attempts);
-	tally_clear(&d->refusals);
-	token_clear(&d->token);
-	buf_clear(&d->certificate);
-	secret_clear(&d->key);
-	names_clear(&d->origins);
-	names_clear(&d->hosts);
-	fd_close(&d->listener);
-	free(d);
+	*ap = NULL;
+	attempts_clear(&auth->attempts);
+	tally_clear(&auth->refusals);
+	token_clear(&auth->token);
+	buf_clear(&auth->certificate);
+	secret_clear(&auth->key);
+	names_clear(&auth->origins);
+	names_clear(&auth->hosts);
+	fd_close(&auth->listener);
+	free(auth);
 }
 
 void
-door_hand_over(struct door *d)
+auth_hand_over(struct auth *auth)
 {
-	struct handover h = { .listener = -1, .has_token = d->token.set && *d->token.path == '\0' };
+	struct handover h = { .listener = -1, .has_token = auth->token.set && *auth->token.path == '\0' };
 	struct err      e;
 
-	memcpy(h.key, d->token.key, sizeof(h.key));
-	memcpy(h.hash, d->token.hash, sizeof(h.hash));
-	if (!d->configured)
-		memcpy(h.instance, d->instance, sizeof(h.instance));
+	memcpy(h.key, auth->token.key, sizeof(h.key));
+	memcpy(h.hash, auth->token.hash, sizeof(h.hash));
+	if (!auth->configured)
+		memcpy(h.instance, auth->instance, sizeof(h.instance));
 	/* ours is closed with boxd */
-	if (d->listener != -1)
-		h.listener = fcntl(d->listener, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (auth->listener != -1)
+		h.listener = fcntl(auth->listener, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	if (handover_give(&h, &e) == -1)
 		log_error("LangBot's door is not handed over: %s", e.text);
 	sodium_memzero(&h, sizeof(h));
@@ -230,27 +230,28 @@ door_hand_over(struct door *d)
 /* ---- what others ask ----------------------------------------------------------------------------- */
 
 bool
-door_pin(struct door *d, const char *instance)
+auth_trust(struct auth *auth, const char *instance)
 {
-	bool fixed = d->configured || !config_trusts_everybody(d->boxd->config) || gateway_rpc(d->boxd->gateway) > 0;
+	bool fixed = auth->configured || !config_trusts_everybody(auth->boxd->config) ||
+		     gateway_rpc(auth->boxd->gateway) > 0;
 
-	if (strcmp(d->instance, instance) == 0)
+	if (strcmp(auth->instance, instance) == 0)
 		return true;
-	if (*d->instance != '\0' && fixed)
+	if (*auth->instance != '\0' && fixed)
 		return false;
-	snprintf(d->instance, sizeof(d->instance), "%s", instance);
-	log_info("instance=%s is trusted from now on", d->instance);
+	snprintf(auth->instance, sizeof(auth->instance), "%s", instance);
+	log_info("instance=%s is trusted from now on", auth->instance);
 	return true;
 }
 
 const char *
-door_instance(const struct door *d)
+auth_instance(const struct auth *auth)
 {
-	return d->instance;
+	return auth->instance;
 }
 
 void
-door_legacy_context(struct msg_context *c)
+auth_legacy_context(struct msg_context *c)
 {
 	*c = (struct msg_context){
 		.instance = ".legacy", /* no client can be called so, and it stays when an instance is trusted later */
@@ -260,36 +261,36 @@ door_legacy_context(struct msg_context *c)
 }
 
 void
-door_tell_gateway(const struct door *d, struct msg_gateway_start *s)
+auth_for_gateway(const struct auth *auth, struct msg_gateway_start *s)
 {
-	const struct config *c = d->boxd->config;
+	const struct config *c = auth->boxd->config;
 
-	s->http = d->listener;
-	s->tls_certificate = blob_of(d->certificate.data, d->certificate.len);
-	s->tls_key = blob_of(d->key.data, d->key.len);
-	s->origins = d->origins.strs;
-	s->hosts = d->hosts.strs;
+	s->http = auth->listener;
+	s->tls_certificate = blob_of(auth->certificate.data, auth->certificate.len);
+	s->tls_key = blob_of(auth->key.data, auth->key.len);
+	s->origins = auth->origins.strs;
+	s->hosts = auth->hosts.strs;
 	s->max_unauthenticated = c->max_unauthenticated;
 	s->relay_line_bytes = c->relay_line_bytes;
 	s->legacy_clients = c->legacy_clients;
 }
 
 const char *
-door_address(const struct door *d)
+auth_address(const struct auth *auth)
 {
-	return d->address;
+	return auth->address;
 }
 
 const char *
-door_token_file(const struct door *d)
+auth_token_file(const struct auth *auth)
 {
-	bool asked_for = d->listener != -1 && !config_trusts_everybody(d->boxd->config);
+	bool asked_for = auth->listener != -1 && !config_trusts_everybody(auth->boxd->config);
 
-	return asked_for ? d->token.path : "";
+	return asked_for ? auth->token.path : "";
 }
 
 uint64_t
-door_refused(const struct door *d)
+auth_refused(const struct auth *auth)
 {
-	return d->refused;
+	return auth->refused;
 }

@@ -12,8 +12,8 @@
 #include "core/ask.h"
 #include "core/registry.h"
 #include "core/reply.h"
-#include "door/door_impl.h"
-#include "door/identity.h"
+#include "auth/auth_impl.h"
+#include "auth/identity.h"
 #include "langbot/admission.h"
 #include "langbot/readiness.h"
 #include "langbot/tenancy.h"
@@ -22,7 +22,7 @@ enum { WORKSPACE_CHARS = 256 };
 
 struct attempt {
 	LIST_ENTRY(attempt) next;
-	struct door       *door;
+	struct auth       *auth;
 	uint64_t           conn, id;
 	struct address     peer;
 	uint64_t           asked; /* request of ours under way; 0: none */
@@ -46,10 +46,10 @@ attempt_free(struct attempt *a)
 static void
 finish(struct attempt *a)
 {
-	struct door     *d = a->door;
-	struct identity *id = gateway_client(d->boxd->gateway, a->conn);
+	struct auth     *auth = a->auth;
+	struct identity *id = gateway_client(auth->boxd->gateway, a->conn);
 
-	ev_timer_stop(d->boxd->loop, &a->slow);
+	ev_timer_stop(auth->boxd->loop, &a->slow);
 	if (id != NULL)
 		id->asking = false;
 	attempt_free(a);
@@ -58,7 +58,7 @@ finish(struct attempt *a)
 static void
 fail(struct attempt *a, const struct err *why)
 {
-	reply_fail(a->door->boxd, a->conn, a->id, why);
+	reply_fail(a->auth->boxd, a->conn, a->id, why);
 	finish(a);
 }
 
@@ -73,9 +73,9 @@ on_slow(struct ev_loop *loop, ev_timer *t, int revents)
 }
 
 static struct attempt *
-attempt_open(struct door *d, const struct msg *m, struct err *e)
+attempt_open(struct auth *auth, const struct msg *m, struct err *e)
 {
-	struct identity *id = gateway_client(d->boxd->gateway, m->conn);
+	struct identity *id = gateway_client(auth->boxd->gateway, m->conn);
 	struct attempt  *a = NULL;
 
 	if (id == NULL || id->kind != ID_STRANGER || id->asking)
@@ -85,13 +85,13 @@ attempt_open(struct door *d, const struct msg *m, struct err *e)
 	if (a == NULL)
 		return NULL;
 	id->asking = true;
-	a->door = d;
+	a->auth = auth;
 	a->conn = m->conn;
 	a->id = m->id;
 	a->peer = id->peer;
 	ev_timer_init(&a->slow, on_slow, 0., 0.);
 	a->slow.data = a;
-	LIST_INSERT_HEAD(&d->attempts, a, next);
+	LIST_INSERT_HEAD(&auth->attempts, a, next);
 	return a;
 }
 
@@ -101,21 +101,21 @@ attempts_clear(struct attempts *all)
 	struct attempt *a;
 
 	while ((a = LIST_FIRST(all)) != NULL) {
-		ev_timer_stop(a->door->boxd->loop, &a->slow);
+		ev_timer_stop(a->auth->boxd->loop, &a->slow);
 		attempt_free(a);
 	}
 }
 
 void
-door_conn_gone(struct door *d, uint64_t conn)
+auth_conn_gone(struct auth *auth, uint64_t conn)
 {
 	struct attempt *a, *next;
 
-	for (a = LIST_FIRST(&d->attempts); a != NULL; a = next) {
+	for (a = LIST_FIRST(&auth->attempts); a != NULL; a = next) {
 		next = LIST_NEXT(a, next);
 		if (conn != 0 && a->conn != conn)
 			continue;
-		ask_drop(d->boxd, a->asked);
+		ask_drop(auth->boxd, a->asked);
 		finish(a);
 	}
 }
@@ -125,12 +125,12 @@ door_conn_gone(struct door *d, uint64_t conn)
 static void
 say_refused(struct attempt *a, const char *reason)
 {
-	struct door     *d = a->door;
-	struct identity *id = gateway_client(d->boxd->gateway, a->conn);
+	struct auth     *auth = a->auth;
+	struct identity *id = gateway_client(auth->boxd->gateway, a->conn);
 	char             from[ADDRESS_TEXT] = "";
 
-	d->refused++;
-	if (tally_line(&d->refusals, reason))
+	auth->refused++;
+	if (tally_line(&auth->refusals, reason))
 		log_warn("conn=%lu from=%s refused reason=\"%s\"", a->conn, id != NULL ? identity_peer(id, from) : "",
 		    reason);
 }
@@ -147,27 +147,27 @@ refuse(struct attempt *a, const char *reason)
 static void
 refuse_slowly(struct attempt *a, const char *reason)
 {
-	struct door *d = a->door;
-	double       delay = slow_failed(&d->slow, &a->peer, ev_now(d->boxd->loop));
+	struct auth *auth = a->auth;
+	double       delay = slow_failed(&auth->slow, &a->peer, ev_now(auth->boxd->loop));
 
 	say_refused(a, reason);
 	err_set(&a->why, E_UNAUTHORIZED, "Unauthorized");
 	ev_timer_set(&a->slow, delay, 0.);
-	ev_timer_start(d->boxd->loop, &a->slow);
+	ev_timer_start(auth->boxd->loop, &a->slow);
 }
 
 /* ---- who it is ------------------------------------------------------------------------------------ */
 
 static bool
-has_token(struct door *d, const struct identity *id, const char *token)
+has_token(struct auth *auth, const struct identity *id, const char *token)
 {
-	return id->vouched || config_trusts_everybody(d->boxd->config) || token_matches(&d->token, token);
+	return id->vouched || config_trusts_everybody(auth->boxd->config) || token_matches(&auth->token, token);
 }
 
 static bool
-is_legacy(const struct door *d, const struct msg_http_auth *m)
+is_legacy(const struct auth *auth, const struct msg_http_auth *m)
 {
-	return d->boxd->config->legacy_clients && *m->instance == '\0' && *m->workspace == '\0';
+	return auth->boxd->config->legacy_clients && *m->instance == '\0' && *m->workspace == '\0';
 }
 
 static void
@@ -176,18 +176,18 @@ welcome(struct attempt *a, const char *what)
 	struct msg_done done;
 
 	log_info("conn=%lu %s instance=%s", a->conn, what, log_escape(a->instance, strlen(a->instance)));
-	reply_send(a->door->boxd, MSG_DONE, a->conn, a->id, &done);
+	reply_send(a->auth->boxd, MSG_DONE, a->conn, a->id, &done);
 	finish(a);
 }
 
 static void
 admit_rpc(struct attempt *a, bool legacy)
 {
-	if (!legacy && !door_pin(a->door, a->instance)) {
+	if (!legacy && !auth_trust(a->auth, a->instance)) {
 		refuse_slowly(a, "another instance is trusted");
 		return;
 	}
-	gateway_client_is_rpc(a->door->boxd->gateway, a->conn);
+	gateway_client_is_rpc(a->auth->boxd->gateway, a->conn);
 	welcome(a, "rpc");
 }
 
@@ -202,7 +202,7 @@ context_of(const struct attempt *a)
 static void
 become_relay(struct attempt *a)
 {
-	struct identity *id = gateway_client(a->door->boxd->gateway, a->conn);
+	struct identity *id = gateway_client(a->auth->boxd->gateway, a->conn);
 	struct err       e = { 0 };
 
 	if (id == NULL)
@@ -221,7 +221,7 @@ tell_missing(struct attempt *a, const struct err *why)
 
 	if (why->code != E_NOTFOUND && why->code != E_NOPROCESS)
 		err_prefix(&e, "session %s", a->right.asked);
-	else if (registry_find(a->door->boxd->registry, a->right.session) == NULL)
+	else if (registry_find(a->auth->boxd->registry, a->right.session) == NULL)
 		err_set(&e, E_NOTFOUND, "session %s not found", a->right.asked);
 	else
 		err_set(&e, E_NOPROCESS, "session %s has no managed process with process_id=%s", a->right.asked,
@@ -253,7 +253,7 @@ on_process(void *arg, const struct msg *reply)
 static void
 find_process(struct attempt *a)
 {
-	struct boxd           *h = a->door->boxd;
+	struct boxd           *h = a->auth->boxd;
 	struct msg_process_get ask_for;
 	struct err             e = { 0 };
 
@@ -283,7 +283,7 @@ find_session(struct attempt *a)
 static int
 check_grant(struct attempt *a, const struct msg *readiness, struct err *e)
 {
-	struct admission  *admission = a->door->boxd->admission;
+	struct admission  *admission = a->auth->boxd->admission;
 	struct msg_context c = context_of(a);
 
 	if (readiness->failed) {
@@ -313,7 +313,7 @@ on_readiness(void *arg, const struct msg *reply)
 static void
 ask_readiness(struct attempt *a, ask_fn *fn)
 {
-	struct boxd *h = a->door->boxd;
+	struct boxd *h = a->auth->boxd;
 	struct err   e;
 
 	a->asked = ask_open(h, MSG_NONE, fn, a, &e);
@@ -326,7 +326,7 @@ ask_readiness(struct attempt *a, ask_fn *fn)
 static void
 check_admission(struct attempt *a)
 {
-	if (!admission_enforced(a->door->boxd->admission))
+	if (!admission_enforced(a->auth->boxd->admission))
 		find_session(a);
 	else
 		ask_readiness(a, on_readiness);
@@ -345,18 +345,18 @@ characters(const char *utf8)
 static void
 admit_relay(struct attempt *a)
 {
-	struct door       *d = a->door;
+	struct auth       *auth = a->auth;
 	struct msg_context c = context_of(a);
 
-	if (*d->instance == '\0')
+	if (*auth->instance == '\0')
 		refuse(a, "no instance is trusted yet");
-	else if (strcmp(a->instance, d->instance) != 0)
+	else if (strcmp(a->instance, auth->instance) != 0)
 		refuse_slowly(a, "another instance is trusted");
 	else if (*a->workspace == '\0' || characters(a->workspace) > WORKSPACE_CHARS)
 		refuse(a, "no workspace, or one of over 256 characters");
 	else if (a->generation == 0)
 		refuse(a, "no generation");
-	else if (!tenancy_is_current(d->boxd->tenancy, &c))
+	else if (!tenancy_is_current(auth->boxd->tenancy, &c))
 		refuse(a, "not the workspace's present generation");
 	else
 		check_admission(a);
@@ -368,7 +368,7 @@ admit_legacy_relay(struct attempt *a)
 	struct msg_context c;
 	struct err         e;
 
-	door_legacy_context(&c);
+	auth_legacy_context(&c);
 	snprintf(a->instance, sizeof(a->instance), "%s", c.instance);
 	snprintf(a->workspace, sizeof(a->workspace), "%s", c.workspace);
 	a->generation = c.generation;
@@ -394,9 +394,9 @@ attempt_fill(struct attempt *a, const struct msg_http_auth *m)
 static void
 judge(struct attempt *a, const struct identity *id, const struct msg_http_auth *m)
 {
-	bool legacy = is_legacy(a->door, m);
+	bool legacy = is_legacy(a->auth, m);
 
-	if (!has_token(a->door, id, m->token))
+	if (!has_token(a->auth, id, m->token))
 		refuse_slowly(a, *m->token != '\0' ? "wrong token" : "no token");
 	else if (!legacy && !instance_is_valid(m->instance))
 		refuse_slowly(a, *m->instance != '\0' ? "bad instance id" : "no instance id");
@@ -409,9 +409,9 @@ judge(struct attempt *a, const struct identity *id, const struct msg_http_auth *
 }
 
 int
-door_auth(struct boxd *h, const struct msg *m, struct err *e)
+http_auth(struct boxd *h, const struct msg *m, struct err *e)
 {
-	struct attempt *a = attempt_open(h->door, m, e);
+	struct attempt *a = attempt_open(h->auth, m, e);
 
 	if (a == NULL)
 		return -1;
@@ -423,7 +423,7 @@ door_auth(struct boxd *h, const struct msg *m, struct err *e)
 /* ---- what anybody may ask ---------------------------------------------------------------------------- */
 
 int
-door_health(struct boxd *h, const struct msg *m, struct err *e)
+http_health(struct boxd *h, const struct msg *m, struct err *e)
 {
 	struct group_sum             all = registry_sum(h->registry, GROUP_ALL);
 	struct msg_box_health_result r = {
@@ -450,14 +450,14 @@ on_ready(void *arg, const struct msg *reply)
 		fail(a, &reply->error);
 		return;
 	}
-	reply_send(a->door->boxd, MSG_READINESS, a->conn, a->id, reply->body);
+	reply_send(a->auth->boxd, MSG_READINESS, a->conn, a->id, reply->body);
 	finish(a);
 }
 
 int
-door_ready(struct boxd *h, const struct msg *m, struct err *e)
+http_ready(struct boxd *h, const struct msg *m, struct err *e)
 {
-	struct attempt *a = attempt_open(h->door, m, e);
+	struct attempt *a = attempt_open(h->auth, m, e);
 
 	if (a == NULL)
 		return -1;

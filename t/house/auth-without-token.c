@@ -1,5 +1,5 @@
 /* auth = none: no token is asked for, and who came first cannot lock others out for ever. */
-#include "doorbox.h"
+#include "authbox.h"
 #include "tap.h"
 
 #define REFUSED "unauthorized: Unauthorized"
@@ -7,33 +7,33 @@
 static void
 without_an_instance(void)
 {
-	doorbox_open("auth = none");
-	uint64_t stranger = by_door();
+	authbox_open("auth = none");
+	uint64_t stranger = by_http();
 	is(try_rpc(stranger, "", "bogus"), "", "the first is let in");
-	is(try_rpc(by_door(), "anything", "inst-1"), REFUSED, "another instance is not, as long as that is connected");
+	is(try_rpc(by_http(), "anything", "inst-1"), REFUSED, "another instance is not, as long as that is connected");
 	say_gone(stranger);
-	is(try_rpc(by_door(), "", "inst-1"), "", "when it is gone the next is");
+	is(try_rpc(by_http(), "", "inst-1"), "", "when it is gone the next is");
 	is(status_text("trusted_instance"), "inst-1", "and trusted");
-	is(try_rpc(by_door(), "", "bogus"), REFUSED, "the first has lost its place");
+	is(try_rpc(by_http(), "", "bogus"), REFUSED, "the first has lost its place");
 	is(status_text("token_file"), "", "there is no token");
-	doorbox_close();
+	authbox_close();
 }
 
 static void
 with_one(void)
 {
-	doorbox_open("auth = none\ntrusted_instance = inst-1");
-	is(try_rpc(by_door(), "", "bogus"), REFUSED,
+	authbox_open("auth = none\ntrusted_instance = inst-1");
+	is(try_rpc(by_http(), "", "bogus"), REFUSED,
 	    "configured: no other takes its place, though it is not connected");
-	is(try_rpc(by_door(), "", "inst-1"), "", "configured: it comes when it likes");
-	doorbox_close();
+	is(try_rpc(by_http(), "", "inst-1"), "", "configured: it comes when it likes");
+	authbox_close();
 }
 
 int
 main(int argc, char **argv)
 {
 	(void)argc;
-	doorbox_main(argv);
+	authbox_main(argv);
 	without_an_instance();
 	with_one();
 	done_testing();

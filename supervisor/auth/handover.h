@@ -3,11 +3,11 @@
  * client is refused meanwhile and a port that the kernel chose stays; the token, when it came by the environment,
  * which is wiped; and the trusted instance.  It travels in a memfd whose number is in the environment.
  */
-#ifndef SUPERVISOR_DOOR_HANDOVER_H
-#define SUPERVISOR_DOOR_HANDOVER_H
+#ifndef SUPERVISOR_HANDOVER_H
+#define SUPERVISOR_HANDOVER_H
 
-#include "door/instance.h"
-#include "door/token.h"
+#include "auth/instance.h"
+#include "auth/token.h"
 
 struct handover {
 	int           listener; /* owned; -1: none */

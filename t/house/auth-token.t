@@ -64,6 +64,6 @@ like "$(box token 2>&1)" 'no file with a token' "the token is still that of the 
 secret_of >"$D/seen"
 ok "and still not to be seen" sh -c '! grep -qaF -e "$1" "$2"' - "$secret" "$D/seen"
 is "$(tr '\0' '\n' <"/proc/$BOXD_PID/environ" | grep -c '^BOXD_DOOR=[0-9]*$')" 1 "what was handed over is a number of a descriptor"
-is "$(ls -l "/proc/$BOXD_PID/fd" | grep -c boxd-door)" 0 "which is closed"
+is "$(ls -l "/proc/$BOXD_PID/fd" | grep -c boxd-handover)" 0 "which is closed"
 box rm s >/dev/null
 done_testing
