@@ -2,8 +2,7 @@
  * The command line: options are rows of tables, one table per group, and every
  * command names the groups it takes.  All of them write into one struct args.
  */
-#ifndef BOXCTL_ARGS_H
-#define BOXCTL_ARGS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -87,5 +86,3 @@ int args_set_env(struct args *, const char *value, struct err *);
 
 /* The options as --help shows them. */
 void args_print_options(const struct opt *);
-
-#endif

@@ -2,8 +2,7 @@
  * A connection to boxd: requests out, replies and notices in, one after the other
  * on a stream.
  */
-#ifndef BOXCTL_CLIENT_H
-#define BOXCTL_CLIENT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -46,5 +45,3 @@ int client_take(struct client *, struct msg *, struct err *);
  * connection is over (then .broken), or .patience is at its end.
  */
 int client_call(struct client *, enum msg_type, const void *body, struct msg *, struct err *);
-
-#endif

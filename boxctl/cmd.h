@@ -1,8 +1,7 @@
 /*
  * What a command is, and what commands share.
  */
-#ifndef BOXCTL_CMD_H
-#define BOXCTL_CMD_H
+#pragma once
 
 #include "args.h"
 #include "client.h"
@@ -74,5 +73,3 @@ int cmd_version(const struct args *);
 /* Help of one command on standard output. */
 void help_print(const struct cmd *);
 void help_overview(void);
-
-#endif

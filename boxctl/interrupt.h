@@ -2,8 +2,7 @@
  * SIGINT, SIGTERM and SIGHUP as something to poll for: the first asks for an
  * orderly end, the second for an end at once.
  */
-#ifndef BOXCTL_INTERRUPT_H
-#define BOXCTL_INTERRUPT_H
+#pragma once
 
 #include "base/err.h"
 
@@ -17,5 +16,3 @@ struct interrupt {
 int  interrupt_open(struct interrupt *, struct err *);
 void interrupt_read(struct interrupt *);
 void interrupt_close(struct interrupt *);
-
-#endif

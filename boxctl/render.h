@@ -1,8 +1,7 @@
 /*
  * Any message struct as JSON or as lines for people, by its field table.
  */
-#ifndef BOXCTL_RENDER_H
-#define BOXCTL_RENDER_H
+#pragma once
 
 #include <jansson.h>
 
@@ -23,5 +22,3 @@ void render_lines(enum msg_type, const void *body, int indent);
 
 enum colour render_state_colour(enum state);
 enum colour render_tier_colour(enum tier);
-
-#endif

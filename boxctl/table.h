@@ -2,8 +2,7 @@
  * A table of text: rows of cells, columns as wide as their widest cell.  Cells are
  * escaped for the terminal; a cell may be coloured when standard output is one.
  */
-#ifndef BOXCTL_TABLE_H
-#define BOXCTL_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ void table_close(struct table **);
 bool        colour_wanted(void);
 const char *colour_on(enum colour);
 const char *colour_off(enum colour);
-
-#endif

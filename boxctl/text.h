@@ -1,8 +1,7 @@
 /*
  * Bytes from elsewhere made fit for a terminal, and numbers made fit for people.
  */
-#ifndef BOXCTL_TEXT_H
-#define BOXCTL_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ uint64_t text_age_us(uint64_t since_ms);
 
 /* A number in as few digits as bring it back. */
 const char *text_double(double);
-
-#endif

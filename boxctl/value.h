@@ -1,6 +1,5 @@
 /* Values of options, as people write them.  The limits are those of the field of a message that they go into. */
-#ifndef BOXCTL_VALUE_H
-#define BOXCTL_VALUE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@ int value_megabytes(const char *field, const char *text, uint64_t *, struct err 
 
 /* One of the names of an enumeration. */
 int value_one_of(enum msg_type, const char *field, const char *text, int *which, struct err *);
-
-#endif

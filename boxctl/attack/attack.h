@@ -1,8 +1,7 @@
 /*
  * boxctl doctor --attack: throw-away sessions, box-attack in them, and what only two parties can try.
  */
-#ifndef BOXCTL_ATTACK_H
-#define BOXCTL_ATTACK_H
+#pragma once
 
 #include "args.h"
 #include "attack/attack_exec.h"
@@ -50,5 +49,3 @@ int attack_environment(struct attack *, uint64_t daemon_pid, struct err *);
 
 /* Does boxd read what a command prints, when boxctl runs with a stream closed? */
 int attack_streams(struct attack *, struct err *);
-
-#endif

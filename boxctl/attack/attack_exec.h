@@ -2,8 +2,7 @@
  * A command in a throw-away session, its output line by line.  Started and waited for apart, so that two can run on
  * two connections at once.
  */
-#ifndef BOXCTL_ATTACK_EXEC_H
-#define BOXCTL_ATTACK_EXEC_H
+#pragma once
 
 #include "client.h"
 
@@ -41,5 +40,3 @@ int attack_exec_poll(struct attack_exec *, int wait_ms, struct err *);
 /* Until it has ended. */
 int  attack_exec_wait(struct attack_exec *, struct err *);
 void attack_exec_clear(struct attack_exec *);
-
-#endif

@@ -2,8 +2,7 @@
  * The host's half of the attacks: things that a sandbox must not reach, put where it would find them if a wall were
  * missing, and the arguments that tell box-attack their names.
  */
-#ifndef BOXCTL_ATTACK_HOST_H
-#define BOXCTL_ATTACK_HOST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ void host_arg(struct attack_host *, const char *fmt, ...) __attribute__((format(
 
 /* Does the process that was to be killed still live? */
 bool host_victim_lives(const struct attack_host *);
-
-#endif

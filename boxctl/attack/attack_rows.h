@@ -2,8 +2,7 @@
  * What came of the attacks: rows that box-attack reports and rows that we find ourselves, in the order in which they came.
  * The table is printed row by row as they come; JSON is one document at the end.
  */
-#ifndef BOXCTL_ATTACK_ROWS_H
-#define BOXCTL_ATTACK_ROWS_H
+#pragma once
 
 #include "interrupt.h"
 #include "wire/msg.h"
@@ -57,5 +56,3 @@ void rows_end_progress(const struct attack_rows *);
 
 /* The sum, or all as JSON; the exit code: is any open? */
 int rows_end(const struct attack_rows *, bool json, const struct msg_isolation *);
-
-#endif

@@ -2,8 +2,7 @@
  * One command in a session, seen from the terminal: its output to ours as it comes,
  * our signals to it, its end as our exit code.
  */
-#ifndef BOXCTL_EXEC_H
-#define BOXCTL_EXEC_H
+#pragma once
 
 #include "args.h"
 #include "client.h"
@@ -19,5 +18,3 @@ int exec_prepared(const struct args *, const char *command, const char **words, 
 /* Run it, show its output, say what there is to say; the exit code. */
 int exec_run(
     struct client *, const struct args *, const char *session, const char **words, size_t n, const struct buf *input);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Our standard input and output joined to a managed process's.
  */
-#ifndef BOXCTL_RELAY_H
-#define BOXCTL_RELAY_H
+#pragma once
 
 #include "args.h"
 #include "client.h"
@@ -16,5 +15,3 @@ struct relay {
 
 /* The exit code: of the process, if it has ended; all that went wrong has been said. */
 int relay_run(struct client *, const struct args *, const struct relay *);
-
-#endif

@@ -2,8 +2,7 @@
  * Copying between this machine and a session: what both directions share, and the
  * bytes of one file, several chunks in flight.
  */
-#ifndef BOXCTL_COPY_H
-#define BOXCTL_COPY_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -55,5 +54,3 @@ int transfer_put(struct copy *, int fd, const char *to, const struct transfer *,
 
 /* Into fd, in order; what the file is comes in *about. */
 int transfer_get(struct copy *, const char *from, int fd, struct transfer *about, struct err *);
-
-#endif

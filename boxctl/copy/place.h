@@ -1,8 +1,7 @@
 /*
  * One side of a copy: a path here, standard input or output, or SESSION:PATH.
  */
-#ifndef BOXCTL_PLACE_H
-#define BOXCTL_PLACE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -25,5 +24,3 @@ int place_parse_session(struct place *, const char *word, struct client *, struc
 
 /* The last part of its path; "" for an empty path. */
 const char *place_name(const struct place *, char out[LIM_PATH + 1]);
-
-#endif

@@ -1,6 +1,5 @@
 /* How far a copy is, on a terminal: one line that is written over. */
-#ifndef BOXCTL_PROGRESS_H
-#define BOXCTL_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ void progress_add(struct progress *, const char *name, uint64_t bytes, uint64_t 
 
 /* Take the line away: something else is to be said. */
 void progress_clear(struct progress *);
-
-#endif

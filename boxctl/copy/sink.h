@@ -3,8 +3,7 @@
  * here until the other side takes them; writing never blocks us, so that signals
  * and the daemon are heard meanwhile.
  */
-#ifndef BOXCTL_SINK_H
-#define BOXCTL_SINK_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -35,5 +34,3 @@ void sink_flush(struct sink *);
 
 /* How many bytes are really written. */
 uint64_t sink_written(const struct sink *);
-
-#endif

@@ -2,8 +2,7 @@
  * LangBot's stdio framing: a message is a line, or, when it is long, a row of lines: chunk_start, chunk_data...,
  * chunk_end.  Lines that are no message (logs, blanks) are passed over.  Both directions keep the same rules.
  */
-#ifndef BOXCTL_STDIO_FRAMES_H
-#define BOXCTL_STDIO_FRAMES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -40,5 +39,3 @@ void stdio_clear(struct stdio_in *);
 
 /* Append the lines of a message, which is valid UTF-8. */
 void stdio_put(struct buf *, const char *message, size_t n);
-
-#endif

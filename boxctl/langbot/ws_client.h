@@ -2,8 +2,7 @@
  * The client's side of a WebSocket, on boxd's own socket or over TCP.  Whole text messages both ways; never blocks
  * once it is open.
  */
-#ifndef BOXCTL_WS_CLIENT_H
-#define BOXCTL_WS_CLIENT_H
+#pragma once
 
 #include <wslay/wslay.h>
 
@@ -44,5 +43,3 @@ int   ws_client_run(struct ws_client *, short revents, struct err *);
 
 /* Say goodbye; it is closed when the other side has too. */
 void ws_client_finish(struct ws_client *, unsigned code);
-
-#endif

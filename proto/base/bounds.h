@@ -2,8 +2,7 @@
  * Every size, count and time that is not an operator's choice, with its reason.
  * What an operator may choose is in supervisor/config/config.def.
  */
-#ifndef PROTO_BOUNDS_H
-#define PROTO_BOUNDS_H
+#pragma once
 
 #define KIB 1024UL
 #define MIB (1024UL * KIB)
@@ -232,5 +231,3 @@
 #define LIM_GRACE_SEC 5.0    /* from SIGTERM to the end of a managed process's tree */
 #define LIM_LINGER_SEC 30.0  /* for the reader of a stopped process to take the rest of its output */
 #define LIM_STOP_SEC 10.0    /* SIGTERM to the last sandbox gone, before the hard way */
-
-#endif

@@ -2,8 +2,7 @@
  * A growing byte buffer with a sticky failure: append as often as you like,
  * look at .failed once.  Bytes are taken from the front by buf_drop.
  */
-#ifndef PROTO_BUF_H
-#define PROTO_BUF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ void buf_drop(struct buf *, size_t n);
 
 /* Free the memory; the buffer is empty and usable again. */
 void buf_clear(struct buf *);
-
-#endif

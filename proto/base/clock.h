@@ -1,6 +1,5 @@
 /* What time it is, and how much has passed. */
-#ifndef PROTO_CLOCK_H
-#define PROTO_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -33,5 +32,3 @@ epoch_ms(void)
 {
 	return clock_us(CLOCK_REALTIME) / 1000;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * what happened.  A part of it that a client knows by another word is marked, so that whoever answers that client can
  * put his own there.
  */
-#ifndef PROTO_ERR_H
-#define PROTO_ERR_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -85,5 +84,3 @@ const char *err_field_name(enum err_field);
 /* NONE when there is none of that name. */
 enum err_reason err_reason_of(const char *name);
 enum err_field  err_field_of(const char *name);
-
-#endif

@@ -2,8 +2,7 @@
  * Descriptors have one owner.  AUTO_FD closes on every way out of a scope;
  * fd_take hands the descriptor on and leaves -1 behind.
  */
-#ifndef PROTO_FD_H
-#define PROTO_FD_H
+#pragma once
 
 #include <unistd.h>
 
@@ -25,5 +24,3 @@ fd_take(int *fd)
 }
 
 #define AUTO_FD __attribute__((cleanup(fd_close)))
-
-#endif

@@ -4,8 +4,7 @@
  * debug the details.  Logging never blocks: a line that stderr will not take
  * at once is dropped, and the next line that gets through says how many were.
  */
-#ifndef PROTO_LOG_H
-#define PROTO_LOG_H
+#pragma once
 
 #include <stddef.h>
 
@@ -32,5 +31,3 @@ enum log_level log_level_from_env(void);
  * (visibly).  The result lives until the fourth next call.
  */
 const char *log_escape(const char *, size_t n);
-
-#endif

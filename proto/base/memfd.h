@@ -2,8 +2,7 @@
  * Sealed memory files: bytes that can be handed on and mapped without trusting
  * whoever made them, because nobody can change or shrink them any more.
  */
-#ifndef PROTO_MEMFD_H
-#define PROTO_MEMFD_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ int memfd_seal(int fd, struct err *);
 
 /* A copy of a regular file in a sealed, executable memfd; -1 and the reason. */
 int memfd_copy_program(const char *path, struct err *);
-
-#endif

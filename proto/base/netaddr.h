@@ -1,6 +1,5 @@
 /* Addresses of both families, networks of them, and the ranges a sandbox does not get to by itself. */
-#ifndef PROTO_NETADDR_H
-#define PROTO_NETADDR_H
+#pragma once
 
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -55,5 +54,3 @@ const struct netrange *netranges(unsigned *n);
 
 /* The range an address is in; NULL: it is an address of the internet. */
 const struct netrange *netrange_of(const struct netaddr *);
-
-#endif

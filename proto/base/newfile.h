@@ -6,8 +6,7 @@
  * calls; where the file system has no nameless files it needs one all the time.
  * Such a name is the stem and a random number, so that a leftover can be told.
  */
-#ifndef PROTO_NEWFILE_H
-#define PROTO_NEWFILE_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -35,5 +34,3 @@ int newfile_symlink(int dir, const char *stem, const char *target, const char *n
 
 /* Forget it, if there is one. */
 void newfile_drop(struct newfile *);
-
-#endif

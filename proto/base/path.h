@@ -1,6 +1,5 @@
 /* Paths as text.  What a path leads to is another matter: see proto/host/hostpath.h. */
-#ifndef PROTO_PATH_H
-#define PROTO_PATH_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -13,5 +12,3 @@ bool path_normal(const char *path, char out[LIM_PATH + 1]);
 
 /* Is it dir, or below it?  Both normal. */
 bool path_within(const char *path, const char *dir);
-
-#endif

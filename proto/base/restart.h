@@ -2,8 +2,7 @@
  * When to start what has crashed again: soon at first, then ever more slowly; and
  * when to stop trying.  Pure: the caller has the clock and the timer.
  */
-#ifndef PROTO_RESTART_H
-#define PROTO_RESTART_H
+#pragma once
 
 struct restart_policy {
 	double   first_sec;  /* delay of the first restart */
@@ -20,5 +19,3 @@ struct restart {
 
 /* It crashed now: seconds to wait before starting it again, or -1 to give up. */
 double restart_after_crash(struct restart *, const struct restart_policy *, double now);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * A tree removed by descriptors, with all that is in it, whoever else works in it meanwhile.
  */
-#ifndef PROTO_RMTREE_H
-#define PROTO_RMTREE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ struct rmtree {
 
 /* 0: dir/name is gone; 1: the time is over; -1 with errno. */
 int rmtree(struct rmtree *, int dir, const char *name);
-
-#endif

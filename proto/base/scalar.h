@@ -1,6 +1,5 @@
 /* A scalar of whatever kind a client had at hand.  What it means is python/lax.h's to say. */
-#ifndef BASE_SCALAR_H
-#define BASE_SCALAR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ lax_number(int64_t v)
 {
 	return (struct lax){ .kind = LAX_INT, .number = v };
 }
-
-#endif

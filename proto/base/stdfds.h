@@ -5,8 +5,7 @@
  *
  * They do not return when they fail: the program ends with status 1.
  */
-#ifndef PROTO_STDFDS_H
-#define PROTO_STDFDS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -24,5 +23,3 @@ void stdfds_close_others(const int *keep, size_t n);
 
 /* Marks everything above 2 close-on-exec: it is open here on purpose, but belongs to none of our children. */
 void stdfds_keep_from_children(void);
-
-#endif

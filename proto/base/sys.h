@@ -1,6 +1,5 @@
 /* System calls that Debian 12's libc has no wrapper for. */
-#ifndef PROTO_SYS_H
-#define PROTO_SYS_H
+#pragma once
 
 #include <fcntl.h>
 #include <linux/mount.h>
@@ -81,5 +80,3 @@ sys_pidfd_kill(int pidfd, int sig)
 {
 	return (int)syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0);
 }
-
-#endif

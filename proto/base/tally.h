@@ -2,8 +2,7 @@
  * Log lines that a peer can cause as often as it likes.  The first few have lines of their own; the rest are counted
  * by reason, and while more come one line per period says how many.
  */
-#ifndef PROTO_TALLY_H
-#define PROTO_TALLY_H
+#pragma once
 
 #include <ev.h>
 #include <stdbool.h>
@@ -35,5 +34,3 @@ void tally_clear(struct tally *);
 
 /* May this event have a line of its own?  If not it is counted. */
 bool tally_line(struct tally *, const char *reason);
-
-#endif

@@ -5,8 +5,7 @@
  * entered; each directory is opened by one name in its parent.  Memory is fixed, and entries, depth and time are bounded.
  * What could not be counted is reported: an error for each place that was left out, and cut.
  */
-#ifndef PROTO_USAGE_H
-#define PROTO_USAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ void usage_close(struct usage *);
 
 /* dir/name and all below it.  Names directly in it that are in skip, which ends with NULL, are left out; skip may be NULL. */
 void usage_count(struct usage *, int dir, const char *name, const char *const *skip, struct usage_tally *);
-
-#endif

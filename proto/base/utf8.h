@@ -1,6 +1,5 @@
 /* Bytes from elsewhere made valid UTF-8, for peers that take nothing else. */
-#ifndef PROTO_UTF8_H
-#define PROTO_UTF8_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@ int utf8_next(const char *p, size_t n, uint32_t *character);
 
 /* Bytes at the end of these that begin a character and are not all of it; 0 to 3. */
 size_t utf8_unfinished(const char *, size_t n);
-
-#endif

@@ -2,8 +2,7 @@
  * Which cgroup hierarchies this process may make directories in, and which
  * controllers they give.  Read-only: nothing is created here.
  */
-#ifndef PROTO_CGFIND_H
-#define PROTO_CGFIND_H
+#pragma once
 
 #include <linux/limits.h> /* <limits.h> would find our own limits.h and lose PATH_MAX */
 #include <stdbool.h>
@@ -30,5 +29,3 @@ struct cg_found {
 void cgfind(struct cg_found *, const char *wanted);
 
 const char *cg_name(enum cg_controller);
-
-#endif

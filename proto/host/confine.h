@@ -1,6 +1,5 @@
 /* Steps by which a worker gives up what it does not need; each worker has its own order of them. */
-#ifndef PROTO_CONFINE_H
-#define PROTO_CONFINE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -66,5 +65,3 @@ int confine_program(const char *name, const struct confinement *, struct err *);
 
 /* Load one.  no_new_privs must be set. */
 int confine_load(int program, struct err *);
-
-#endif

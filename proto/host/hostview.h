@@ -2,8 +2,7 @@
  * By which paths a directory of the host can be seen.  A bind mount shows it at another place, and a file system that
  * is mounted twice is the same at both: the mount table shows it.  A rule about a path is then asked about all of them.
  */
-#ifndef SESSION_HOSTVIEW_H
-#define SESSION_HOSTVIEW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ bool hostview_contains(const struct hostview *, const char *path);
 
 /* The number that mountinfo has for the mount of a descriptor; -1: unknown. */
 int hostview_mount_id(int fd);
-
-#endif

@@ -1,6 +1,5 @@
 /* A landlock ruleset: what a process may do with files, whatever file modes and mounts say. */
-#ifndef PROTO_RULESET_H
-#define PROTO_RULESET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,5 +53,3 @@ int landlock_rules_allow(const struct landlock_rules *, int place, uint64_t what
 /* From here on, for this process and all that come from it. */
 int  landlock_rules_restrict(const struct landlock_rules *, struct err *);
 void landlock_rules_close(struct landlock_rules *);
-
-#endif

@@ -1,6 +1,5 @@
 /* ext4 in a file behind a loop device, for whoever bounds a directory that way.  All of it may block. */
-#ifndef PROTO_LOOPFS_H
-#define PROTO_LOOPFS_H
+#pragma once
 
 #include "base/err.h"
 
@@ -17,5 +16,3 @@ int loopfs_attach(int image, char device[32], struct err *);
 
 /* A detached mount of it. */
 int loopfs_mount(const char *device, struct err *);
-
-#endif

@@ -1,6 +1,5 @@
 /* Where in a sandbox nothing may be mounted for a client, because boxd and every command rely on what is there. */
-#ifndef PROTO_MOUNTPOINT_H
-#define PROTO_MOUNTPOINT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -14,5 +13,3 @@ bool mountpoint_is_closed(const char *normal);
 
 /* The places themselves; NULL behind the last. */
 const char *mountpoint_place(unsigned n);
-
-#endif

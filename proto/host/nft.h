@@ -2,8 +2,7 @@
  * nftables, by a library that is loaded when it is needed: linked, it would cost every program that starts half a
  * millisecond, and most sessions have no network.
  */
-#ifndef PROTO_NFT_H
-#define PROTO_NFT_H
+#pragma once
 
 #include "base/err.h"
 
@@ -21,5 +20,3 @@ int nft_run(const char *commands, struct err *);
  * stands before it may have been done.
  */
 int nft_fill(const char *commands, struct err *);
-
-#endif

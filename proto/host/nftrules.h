@@ -2,8 +2,7 @@
  * The rules of a sandbox's network namespace, as text for nft.h.  A session loads them, and so does doctor in a namespace
  * that it throws away: what doctor says about a machine is about these rules.
  */
-#ifndef PROTO_NFTRULES_H
-#define PROTO_NFTRULES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -23,5 +22,3 @@ void nftrules_write(struct buf *, const struct nft_plan *);
 
 /* These networks are left to box-egress from now on. */
 void nftrules_reopen(struct buf *, const struct strs *open);
-
-#endif

@@ -3,8 +3,7 @@
  * child of its own with a deadline and leaves nothing behind: no mount,
  * directory, process, loop device or cgroup.
  */
-#ifndef PROTO_PROBE_H
-#define PROTO_PROBE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,5 +57,3 @@ struct msg_isolation walls_isolation(const struct walls *, struct wall_lists *);
 
 /* -1: E_BACKEND, naming the wall, why it is not there and the remedy.  A session's own walls are not judged here. */
 int walls_require(const struct walls *, enum wall, struct err *);
-
-#endif

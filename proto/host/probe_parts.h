@@ -1,6 +1,5 @@
 /* What the rooms of the prober share among themselves; nobody else includes this. */
-#ifndef PROTO_PROBE_PARTS_H
-#define PROTO_PROBE_PARTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -71,5 +70,3 @@ int         probe_memory_cgroup(struct probe *, char *dir, size_t, bool *v2); /*
 void probe_ns_begin(void);                        /* before a child changes who it is */
 void probe_cgroups_lend(const struct cg_found *); /* before the fork; read until the sweep */
 void probe_cgroups_sweep(pid_t);                  /* remove what the probe with this pid may have left */
-
-#endif

@@ -1,6 +1,5 @@
 /* How a worker of boxd begins that has nothing but a channel to it. */
-#ifndef PROTO_STARTUP_H
-#define PROTO_STARTUP_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -18,5 +17,3 @@ bool startup_descriptors(void);
  * person has started it.
  */
 void startup(const char *program, int argc, char **argv);
-
-#endif

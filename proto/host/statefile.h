@@ -3,8 +3,7 @@
  * its rights up and later by the supervisor, read by the next worker and by the next
  * supervisor.
  */
-#ifndef PROTO_STATEFILE_H
-#define PROTO_STATEFILE_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -27,5 +26,3 @@ int statefile_read(int dir, struct buf *bytes, struct msg *, struct err *);
 
 /* When a process started, in clock ticks since boot; 0 when there is no such process. */
 uint64_t process_start(pid_t);
-
-#endif

@@ -2,8 +2,7 @@
  * The secret that LangBot calls LANGBOT_BOX_CONTROL_TOKEN, in a file: boxd reads it, boxctl shows it, and both
  * can make one.
  */
-#ifndef PROTO_TOKENFILE_H
-#define PROTO_TOKENFILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,5 +20,3 @@ int tokenfile_read(const char *path, char secret[LIM_TOKEN + 1], struct err *);
 
 /* Another secret under that name, in the place of what was there, with mode 0600. */
 int tokenfile_make(const char *path, struct err *);
-
-#endif

@@ -1,6 +1,5 @@
 /* The walls by name: what a client or the operator can require. */
-#ifndef PROTO_WALLS_H
-#define PROTO_WALLS_H
+#pragma once
 
 #include "base/err.h"
 
@@ -18,5 +17,3 @@ enum wall_part wall_part(enum wall);
 
 /* -1: E_INVALID, with the names there are. */
 int wall_find(const char *name, enum wall *, struct err *);
-
-#endif

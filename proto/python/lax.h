@@ -2,8 +2,7 @@
  * What a scalar means: "999", 999 and 999.0 are one number.  The rules, and the words of a refusal, are those of
  * LangBot's own classes, so that a host gets the same here.
  */
-#ifndef PROTO_LAX_H
-#define PROTO_LAX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ int lax_bool(const struct lax *, bool *, struct err *);
 
 /* Not given, or an empty string. */
 bool lax_is_blank(const struct lax *);
-
-#endif

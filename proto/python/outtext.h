@@ -1,8 +1,7 @@
 /*
  * A command's output as text for an agent: characters, without blanks around them, and not more than it can read.
  */
-#ifndef PROTO_OUTTEXT_H
-#define PROTO_OUTTEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,5 +20,3 @@ void outtext_clean(struct buf *, const char *bytes, size_t n, uint64_t total);
  * valid UTF-8, and no character is split.  Was anything left out?
  */
 bool outtext_truncate(struct buf *, const char *text, size_t n, size_t limit);
-
-#endif

@@ -2,8 +2,7 @@
  * Numbers and truth as pydantic reads them in its lax mode: "999", 999.0 and 999 are one number, "yes" is true.  Why
  * one does not fit is said in pydantic's words.
  */
-#ifndef PROTO_PYNUM_H
-#define PROTO_PYNUM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ const char *bool_of_real(double, bool *);
 
 /* Append repr() of it: 1.0, 1e+16, inf. */
 void py_float(struct buf *, double);
-
-#endif

@@ -2,8 +2,7 @@
  * Text as Python's str sees it, which LangBot's clients and skills were written with: what is white space, what
  * strip() takes off, what a character is.  All of it is UTF-8; an invalid byte ends what is stripped.
  */
-#ifndef PROTO_PYSTR_H
-#define PROTO_PYSTR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ size_t py_len(const char *, size_t n);
 
 /* Bytes of the first n characters. */
 size_t py_prefix(const char *, size_t n, size_t characters);
-
-#endif

@@ -3,8 +3,7 @@
  * descriptors.  A message over LIM_PACKET travels in a sealed memfd; the packet
  * is then a lone nil and that descriptor in front of the others.
  */
-#ifndef PROTO_CHAN_H
-#define PROTO_CHAN_H
+#pragma once
 
 #include "wire/msg.h"
 
@@ -31,5 +30,3 @@ struct chan_in {
  */
 int  chan_recv(int fd, struct chan_in *, struct msg *m, unsigned from, struct err *);
 void chan_in_clear(struct chan_in *);
-
-#endif

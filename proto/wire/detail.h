@@ -1,6 +1,5 @@
 /* What an error has besides its code and text, on its way between two processes of boxd. */
-#ifndef PROTO_DETAIL_H
-#define PROTO_DETAIL_H
+#pragma once
 
 #include "wire/msg.h"
 
@@ -10,5 +9,3 @@ bool detail_is_empty(const struct msg_detail *);
 
 /* Behind err_set with the text that came along.  What is not known, or not in the text, is left out. */
 void detail_take(struct err *, const struct msg_detail *);
-
-#endif

@@ -2,8 +2,7 @@
  * Digest-addressed mounts: read-only, with a digest and a manifest, at the place that the digest names.  What is mounted
  * is a copy that boxd has verified.
  */
-#ifndef PROTO_DIGEST_H
-#define PROTO_DIGEST_H
+#pragma once
 
 #include "wire/msg.h"
 
@@ -16,5 +15,3 @@ bool digest_is(const char *);
 
 /* The 64 digits of a digest-addressed mount; NULL: it is an ordinary one. */
 const char *digest_of(const struct msg_mount *);
-
-#endif

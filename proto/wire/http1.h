@@ -5,8 +5,7 @@
  * box-egress reads the requests of sandboxes with neither (flow/hello_http.c): it must know where the bytes of a head end
  * in any prefix, take methods no library has heard of, and refuse what both let pass, like a line without its CR.
  */
-#ifndef WIRE_HTTP1_H
-#define WIRE_HTTP1_H
+#pragma once
 
 #ifdef HTTP1_LLHTTP
 #include <llhttp.h>
@@ -44,5 +43,3 @@ void http1_init(struct http1 *, http1_take *, void *arg);
 
 /* How many of the bytes were read.  It must not move in memory from the first on. */
 size_t http1_feed(struct http1 *, const char *, size_t n);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Both read the same bytes, but nothing depends on their agreeing about text that is not JSON: jansson refuses that.
  */
-#ifndef WIRE_JSONTEXT_H
-#define WIRE_JSONTEXT_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -50,5 +49,3 @@ enum { JSONTEXT_WHOLE = 18 };
  * Keys are in the order of the text, and so are numbers if no key may come twice.
  */
 json_t *jsontext_load(const char *text, size_t n, size_t flags, size_t depth, enum jsontext_fault *fault, struct err *);
-
-#endif

@@ -2,8 +2,7 @@
  * A channel on the event loop: messages in by callback, messages out through a
  * bounded queue.  A link owns its descriptor.
  */
-#ifndef PROTO_LINK_H
-#define PROTO_LINK_H
+#pragma once
 
 #include <ev.h>
 #include <sys/types.h>
@@ -63,5 +62,3 @@ void link_name_peer(struct link *, pid_t);
 size_t link_queued(const struct link *);
 
 void link_close(struct link **);
-
-#endif

@@ -3,8 +3,7 @@
  * and refuses what msgpack-c would believe (depth, counts larger than the bytes
  * that are there), and a packer that writes into a buf.
  */
-#ifndef PROTO_MP_H
-#define PROTO_MP_H
+#pragma once
 
 #include <msgpack.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ enum mp_verdict mp_scan(struct mp_scan *, const void *bytes, size_t n, size_t mo
 void mp_writer(msgpack_packer *, struct buf *);
 
 void mp_cstr(msgpack_packer *, const char *);
-
-#endif

@@ -10,8 +10,7 @@
  * Large payloads (BLOB) and descriptors (FD) ride beside the bytes on a channel;
  * on a client's stream blobs are inline and descriptors do not exist.
  */
-#ifndef PROTO_MSG_H
-#define PROTO_MSG_H
+#pragma once
 
 #include <msgpack.h>
 #include <stdbool.h>
@@ -243,5 +242,3 @@ int range_f64(const struct field *, double, struct err *);
 
 /* Bytes of a string or blob, entries of a list. */
 int range_count(const struct field *, uint64_t n, const char *what, struct err *);
-
-#endif

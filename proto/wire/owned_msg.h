@@ -2,8 +2,7 @@
  * A struct of messages.def that owns its strings and lists, for whoever needs it longer than
  * the message it came in.
  */
-#ifndef PROTO_KEPT_H
-#define PROTO_KEPT_H
+#pragma once
 
 #include "wire/msg.h"
 
@@ -15,5 +14,3 @@ struct owned_msg {
 /* Copy a struct msg_<type>; *body becomes the copy.  What was kept before goes, but only on success. */
 int  owned_msg_copy(struct owned_msg *, enum msg_type, void *body, struct err *);
 void owned_msg_clear(struct owned_msg *);
-
-#endif

@@ -1,6 +1,5 @@
 /* Who serves what a client may send, and when: the ROUTEs and ACTIONs of messages.def. */
-#ifndef PROTO_ROUTE_H
-#define PROTO_ROUTE_H
+#pragma once
 
 #include "wire/msg.h"
 
@@ -29,5 +28,3 @@ struct route {
 };
 
 const struct route *msg_route(enum msg_type);
-
-#endif

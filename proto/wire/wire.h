@@ -1,11 +1,8 @@
 /* What encode.c and decode.c must agree on, and nobody else needs. */
-#ifndef PROTO_WIRE_H
-#define PROTO_WIRE_H
+#pragma once
 
 enum {
 	EXT_BLOB = 1, /* u8 descriptor index, u64 offset, u64 length, big endian */
 	EXT_FD = 2,   /* u8 descriptor index */
 	EXT_BLOB_SIZE = 17,
 };
-
-#endif

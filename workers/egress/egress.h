@@ -1,6 +1,5 @@
 /* What all sessions of this process share; main.c builds it. */
-#ifndef EGRESS_EGRESS_H
-#define EGRESS_EGRESS_H
+#pragma once
 
 #include "dns/dns.h"
 #include "flow/hello.h"
@@ -30,5 +29,3 @@ struct egress {
 	uint64_t          flows;       /* of all sessions */
 	uint64_t          tenants;
 };
-
-#endif

@@ -2,8 +2,7 @@
  * One session's network: the sockets of its namespace, what it may reach, what goes out for it, and its numbers.
  * It begins with EGRESS_OPEN and lasts until it is closed; then all it has is cut.
  */
-#ifndef EGRESS_TENANT_H
-#define EGRESS_TENANT_H
+#pragma once
 
 #include "egress.h"
 
@@ -20,5 +19,3 @@ void net_session_rejudge(struct net_session *);
 
 /* Answer an EGRESS_LOOK: with all that was refused before it. */
 void net_session_answer(struct net_session *, uint64_t id, bool with_flows);
-
-#endif

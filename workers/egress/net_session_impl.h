@@ -1,6 +1,5 @@
 /* The rooms of a tenant: tenant.c its life, net_session_accept.c its connections, net_session_tell.c what is said of it. */
-#ifndef EGRESS_TENANT_IMPL_H
-#define EGRESS_TENANT_IMPL_H
+#pragma once
 
 #include "flow/flow.h"
 #include "rules/denials.h"
@@ -44,5 +43,3 @@ void net_session_accept(struct net_session *, int most);
 int  net_session_accept_init(struct net_session *, struct err *);
 
 extern const struct flow_ops net_session_flow_ops;
-
-#endif

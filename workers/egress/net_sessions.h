@@ -1,6 +1,5 @@
 /* All tenants, by the id of their session. */
-#ifndef EGRESS_TENANTS_H
-#define EGRESS_TENANTS_H
+#pragma once
 
 #include "net_session.h"
 
@@ -18,5 +17,3 @@ int  net_sessions_add(struct net_sessions *, struct net_session *, struct err *)
 void net_sessions_drop(struct net_sessions *, uint64_t id);
 
 void net_sessions_each(struct net_sessions *, void (*fn)(struct net_session *));
-
-#endif

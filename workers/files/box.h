@@ -5,8 +5,7 @@
  * that is won gains nothing a command could not do itself.  The rules here are for
  * the client: it shall never be led by the sandbox to a file it did not name.
  */
-#ifndef FILES_BOX_H
-#define FILES_BOX_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -46,5 +45,3 @@ int fail_not_dir(struct err *, int dir, const char *name, const char *path);
 
 /* A path from a client or the sandbox, fit for a text. */
 const char *shown(const char *path);
-
-#endif

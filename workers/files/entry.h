@@ -1,6 +1,5 @@
 /* One entry of a directory: what it is, and how it is made. */
-#ifndef FILES_ENTRY_H
-#define FILES_ENTRY_H
+#pragma once
 
 #include "box.h"
 #include "wire/msg.h"
@@ -18,5 +17,3 @@ void entry_clear(struct entry *);
 int entry_stat(const struct box *, const char *path, struct entry *, struct err *);
 int entry_mkdir(const struct box *, const struct msg_file_mkdir *, struct err *);
 int entry_symlink(const struct box *, const struct msg_file_symlink *, struct err *);
-
-#endif

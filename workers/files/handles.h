@@ -2,8 +2,7 @@
  * Files that are open for a client, by number.  Numbers are never given again, also not
  * by the next box-files, so a client whose transfer was lost cannot hit another's.
  */
-#ifndef FILES_HANDLES_H
-#define FILES_HANDLES_H
+#pragma once
 
 #include "entry.h"
 #include "wire/msg.h"
@@ -24,5 +23,3 @@ int handles_end(struct handles *, const struct msg_file_close *, struct err *);
 
 /* Forget those that were not used for long; ms until the next is due, or -1. */
 int handles_expire(struct handles *);
-
-#endif

@@ -1,6 +1,5 @@
 /* A directory, a page at a time. */
-#ifndef FILES_LIST_H
-#define FILES_LIST_H
+#pragma once
 
 #include "entry.h"
 
@@ -14,5 +13,3 @@ struct page {
 /* page_clear is due in any case. */
 int  list_page(const struct box *, const struct msg_file_list *, struct page *, struct err *);
 void page_clear(struct page *);
-
-#endif

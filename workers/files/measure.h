@@ -1,11 +1,8 @@
 /* What the places hold where a sandbox's commands write. */
-#ifndef FILES_MEASURE_H
-#define FILES_MEASURE_H
+#pragma once
 
 #include "wire/msg.h"
 
 enum { MEASURED = 3 }; /* /workspace, /root/.cache, /tmp */
 
 int measure(struct msg_amount out[MEASURED], struct err *);
-
-#endif

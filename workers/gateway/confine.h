@@ -2,12 +2,9 @@
  * Give up every right this process does not need.  Called once, after the event
  * loop stands and before the first byte of a stranger is read.
  */
-#ifndef GATEWAY_CONFINE_H
-#define GATEWAY_CONFINE_H
+#pragma once
 
 #include "host/confine.h"
 
 /* root and uid are given.  All steps or -1; the error names the step.  After -1 the process must end. */
 int confine(const struct confinement *, struct err *);
-
-#endif

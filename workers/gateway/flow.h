@@ -2,8 +2,7 @@
  * The bytes of one client's socket, in by callback, out by a queue; and silence has its limits.  With TLS or without;
  * a flow never looks at what the bytes mean.
  */
-#ifndef GATEWAY_FLOW_H
-#define GATEWAY_FLOW_H
+#pragma once
 
 #include <ev.h>
 #include <stdbool.h>
@@ -84,5 +83,3 @@ void flow_part(struct flow *, const char *reason);
 void flow_drop(struct flow *, const char *reason);
 
 void flow_close(struct flow **);
-
-#endif

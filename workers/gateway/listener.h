@@ -2,8 +2,7 @@
  * A listening socket: accepts clients, and never reads a byte of one.  A listener owns its
  * descriptor.
  */
-#ifndef GATEWAY_LISTENER_H
-#define GATEWAY_LISTENER_H
+#pragma once
 
 #include <ev.h>
 
@@ -23,5 +22,3 @@ void listener_pause(struct listener *);
 void listener_resume(struct listener *);
 
 void listener_close(struct listener **);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * So a client that fills all places pushes out itself.  An address is an IPv4 address or the /64 of an IPv6 one.
  */
-#ifndef GATEWAY_STRANGERS_H
-#define GATEWAY_STRANGERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,5 +58,3 @@ bool strangers_are_full(const struct strangers *);
 struct stranger *strangers_victim(const struct strangers *, const struct netaddr *from);
 
 const char *stranger_text(const struct stranger *, char text[NETADDR_TEXT]);
-
-#endif

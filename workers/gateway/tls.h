@@ -2,8 +2,7 @@
  * TLS 1.2 and later, without a socket: bytes of the client in, bytes for it out.  OpenSSL never sees a descriptor,
  * so back-pressure and time limits stay where they are for everybody: in the flow.
  */
-#ifndef GATEWAY_TLS_H
-#define GATEWAY_TLS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ int tls_say(struct tls *, const void *bytes, size_t n, struct buf *sealed, struc
 
 /* Nothing more will be said. */
 void tls_bye(struct tls *, struct buf *sealed);
-
-#endif

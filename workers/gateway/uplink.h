@@ -2,8 +2,7 @@
  * The gateway's link to the supervisor as all its rooms share it: who is connected and under which id, what is for
  * whom, and what happens when the supervisor does not keep up.
  */
-#ifndef GATEWAY_UPLINK_H
-#define GATEWAY_UPLINK_H
+#pragma once
 
 #include <ev.h>
 #include <stdbool.h>
@@ -50,5 +49,3 @@ int caller_send(struct caller *, enum msg_type, uint64_t id, const void *body, s
 
 /* It is gone; the supervisor learns it as soon as the link takes that. */
 void caller_close(struct caller **);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Init gives away what it does not need before it does anything else.
  */
-#ifndef INIT_CONFINE_H
-#define INIT_CONFINE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -13,5 +12,3 @@
  * and no capability but those that telling commands apart by mark needs.
  */
 int confine(bool marks, struct err *);
-
-#endif

@@ -2,8 +2,7 @@
  * One command from its SPAWN to the end of its last pipe.  Shared by exec.c, which
  * is one of them, and execs.c, which is all of them.
  */
-#ifndef INIT_EXEC_H
-#define INIT_EXEC_H
+#pragma once
 
 #include <sys/queue.h>
 
@@ -122,5 +121,3 @@ void exec_release(struct exec *);
 
 /* Of one that is gone. */
 void exec_free(struct exec *);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * All commands of the sandbox, by id.
  */
-#ifndef INIT_EXECS_H
-#define INIT_EXECS_H
+#pragma once
 
 #include "loop.h"
 #include "spawn.h"
@@ -56,5 +55,3 @@ int64_t execs_wake(const struct execs *);
 
 /* How many are known: running, or ended and not released. */
 size_t execs_known(const struct execs *);
-
-#endif

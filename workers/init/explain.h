@@ -1,6 +1,5 @@
 /* Why a command could not be started, in words that name what is wrong with it. */
-#ifndef INIT_EXPLAIN_H
-#define INIT_EXPLAIN_H
+#pragma once
 
 #include "base/err.h"
 #include "spawn.h"
@@ -10,5 +9,3 @@ bool explain_exec(struct err *, const struct spawn *);
 
 /* errno is what workdir_open said. */
 void explain_workdir(struct err *, const struct spawn *);
-
-#endif

@@ -2,8 +2,7 @@
  * A managed process's standard input: a pipe, and the bytes of one request on their
  * way into it.  A process that does not read holds up nobody but its own writer.
  */
-#ifndef INIT_FEED_H
-#define INIT_FEED_H
+#pragma once
 
 #include "loop.h"
 #include "wire/msg.h"
@@ -34,5 +33,3 @@ void feed_forget_request(struct feed *);
 void feed_close(struct feed *, const char *why);
 
 void feed_clear(struct feed *);
-
-#endif

@@ -2,8 +2,7 @@
  * What the kernel holds for commands and counts as nobody's memory: looked at while
  * anything runs, and ended when it is too much.
  */
-#ifndef INIT_GUARD_H
-#define INIT_GUARD_H
+#pragma once
 
 #include "execs.h"
 
@@ -24,5 +23,3 @@ void guard_open(struct guard *);
 /* Once per turn of the loop. */
 void    guard_turn(struct guard *);
 int64_t guard_wake(const struct guard *);
-
-#endif

@@ -1,6 +1,5 @@
 /* The second layer behind the mounts: what they should not let be written cannot be written. */
-#ifndef INIT_LANDLOCK_H
-#define INIT_LANDLOCK_H
+#pragma once
 
 #include "base/err.h"
 
@@ -10,5 +9,3 @@
  * slots: the cgroup directory that init itself must be able to write beneath, or 0.
  */
 int landlock_confine(int slots, struct err *);
-
-#endif

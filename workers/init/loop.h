@@ -2,8 +2,7 @@
  * The smallest event loop that serves: descriptors by epoll, one deadline per
  * turn.  Nothing here allocates; a source is embedded in what it wakes.
  */
-#ifndef INIT_LOOP_H
-#define INIT_LOOP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ void loop_turn(struct loop *, int64_t until_ns);
 
 /* CLOCK_MONOTONIC. */
 int64_t now_ns(void);
-
-#endif

@@ -2,8 +2,7 @@
  * The one connection that commands init: at first the channel it was
  * started with, then whoever connects to the listening socket last.
  */
-#ifndef INIT_MASTER_H
-#define INIT_MASTER_H
+#pragma once
 
 #include "execs.h"
 
@@ -32,5 +31,3 @@ int64_t master_wake(const struct master *);
 
 /* Give back the memory that only a busy channel needs. */
 void master_rest(struct master *);
-
-#endif

@@ -4,8 +4,7 @@
  * Memory in their buffers is charged to nobody.  libc needs one for a moment, in
  * getaddrinfo and getifaddrs.  So the kernel asks us about each of them.
  */
-#ifndef INIT_NETLINKS_H
-#define INIT_NETLINKS_H
+#pragma once
 
 #include "loop.h"
 
@@ -20,5 +19,3 @@ void netlinks_open(struct netlinks *);
 
 /* From here on none is made without us, by this process and all its children. */
 int netlinks_guard(struct netlinks *, struct loop *, struct err *);
-
-#endif

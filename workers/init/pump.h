@@ -1,8 +1,7 @@
 /*
  * One output stream of one command: a pipe, and what is held of it.
  */
-#ifndef INIT_PUMP_H
-#define INIT_PUMP_H
+#pragma once
 
 #include <stddef.h>
 
@@ -96,5 +95,3 @@ void pump_forget(struct pump *);
 
 /* Close the pipe too. */
 void pump_clear(struct pump *);
-
-#endif

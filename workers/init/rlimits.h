@@ -1,8 +1,7 @@
 /*
  * Resource limits, in two tables: of everything in the sandbox, and of commands alone.
  */
-#ifndef INIT_RLIMITS_H
-#define INIT_RLIMITS_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/resource.h>
@@ -22,5 +21,3 @@ int limits_of_all(struct err *);
 
 /* What each command gets on top; 0: none of it. */
 void limits_of_commands(struct limit[LIMITS], uint64_t nofile, uint64_t fsize_mb);
-
-#endif

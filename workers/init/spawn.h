@@ -1,8 +1,7 @@
 /*
  * From a plan to a running command, or to the reason why not.
  */
-#ifndef INIT_SPAWN_H
-#define INIT_SPAWN_H
+#pragma once
 
 #include <linux/filter.h>
 #include <sys/types.h>
@@ -48,5 +47,3 @@ int spawner_inherit_filter(struct spawner *, struct err *);
 
 /* The pid of a child that has executed the command, or -1 and the failure; then nothing is left of it. */
 pid_t spawn(const struct spawner *, const struct spawn *, struct spawn_failure *);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * All processes of one command, however they forked, and their end.
  */
-#ifndef INIT_TREE_H
-#define INIT_TREE_H
+#pragma once
 
 #include <dirent.h>
 #include <stdbool.h>
@@ -51,5 +50,3 @@ enum tree_state tree_kill(struct tree *);
 
 /* Close what is owned.  Does not kill. */
 void tree_clear(struct tree *);
-
-#endif

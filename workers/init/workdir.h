@@ -1,6 +1,5 @@
 /* The directory that a command starts in. */
-#ifndef INIT_WORKDIR_H
-#define INIT_WORKDIR_H
+#pragma once
 
 /*
  * An O_PATH descriptor of it; what is missing is made.  -1 with errno.
@@ -9,5 +8,3 @@
  * /proc/1/fd/N would start the command there, outside of its root.  So no link on a procfs is followed (ELOOP).
  */
 int workdir_open(const char *path);
-
-#endif

@@ -1,6 +1,5 @@
 /* The file a volume is in. */
-#ifndef POOL_IMAGE_H
-#define POOL_IMAGE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ int image_mount(int image, struct err *);
 
 /* Is it this image that is mounted at that directory?  -1: something else is; the text says so. */
 int image_is_at(int image, int dir, const char *path, struct err *);
-
-#endif

@@ -1,6 +1,5 @@
 /* A directory by its path, without following any symlink, and by descriptors from then on. */
-#ifndef POOL_PLACE_H
-#define POOL_PLACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -32,5 +31,3 @@ int dir_is_empty(int dir, struct err *);
 
 /* Remove what is in it; no directory is. */
 int dir_empty(int dir, struct err *);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the pool directory has: for every volume and trial a record, and for a volume its image. */
-#ifndef POOL_RECORD_H
-#define POOL_RECORD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ void record_image(const struct record *, char name[64]);
 
 /* All of them; one that cannot be read is logged. */
 int record_each(int pool, void (*fn)(void *arg, struct record *), void *arg, struct err *);
-
-#endif

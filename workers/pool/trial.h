@@ -1,6 +1,5 @@
 /* A directory in which a sandbox is tried, for a moment; what a crash left of one is removed by the next start. */
-#ifndef POOL_TRIAL_H
-#define POOL_TRIAL_H
+#pragma once
 
 #include "record.h"
 #include "wire/msg.h"
@@ -11,5 +10,3 @@ int trial_begin(const char *pool_path, const struct msg_pool_trial *, struct err
 int trial_look(const struct msg_pool_look *, bool *seen, struct err *);
 
 int trial_end(int pool, const char *path, struct err *);
-
-#endif

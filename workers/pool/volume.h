@@ -1,6 +1,5 @@
 /* A volume: an ext4 file system in a file of the pool directory, mounted where everybody on the machine sees it. */
-#ifndef POOL_VOLUME_H
-#define POOL_VOLUME_H
+#pragma once
 
 #include "place.h"
 #include "record.h"
@@ -33,5 +32,3 @@ int volume_trial(int pool, struct place *, struct err *);
 
 /* lazy: also when somebody is in it still. */
 int volume_unmount(struct place *, bool lazy, struct err *);
-
-#endif

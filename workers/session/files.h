@@ -7,8 +7,7 @@
  * channel is closed and init's word of its end is awaited; requests that come
  * meanwhile wait for the next.
  */
-#ifndef SESSION_FILES_H
-#define SESSION_FILES_H
+#pragma once
 
 #include <ev.h>
 #include <sys/queue.h>
@@ -52,5 +51,3 @@ bool files_running(const struct worker *);
 
 /* The sandbox ends: fail whoever waits, with the reason. */
 void files_fail_all(struct worker *, const struct err *);
-
-#endif

@@ -8,12 +8,9 @@
  * boxd, the worker and init, whose newborn enters it.  It lasts as long as a process is in it,
  * and what cannot be changed from inside is kept a while for the next command (supervisor/children/mountsets.h).
  */
-#ifndef SESSION_MOUNTER_H
-#define SESSION_MOUNTER_H
+#pragma once
 
 #include "worker.h"
 
 /* The first command.  The others come to the children directly; each is answered by MOUNTS_MADE in any case. */
 int mounter_start(struct worker *, struct msg *, struct err *);
-
-#endif

@@ -9,8 +9,7 @@
  * It serves one session and then exits.  When the supervisor goes, it exits at
  * once and leaves the sandbox to init, which waits for the next master.
  */
-#ifndef SESSION_WORKER_H
-#define SESSION_WORKER_H
+#pragma once
 
 #include <ev.h>
 #include <sys/queue.h>
@@ -167,5 +166,3 @@ void pause_close(struct worker *);
 
 /* Give up all that a standing sandbox does not take.  After -1 the worker must not serve. */
 int confine(struct worker *, struct err *);
-
-#endif

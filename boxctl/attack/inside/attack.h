@@ -2,8 +2,7 @@
  * An attack is a row: its name, what it would mean if it worked, and a function that
  * tries it and says what came of it.  The rows live in one file per subject.
  */
-#ifndef ATTACK_ATTACK_H
-#define ATTACK_ATTACK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -113,5 +112,3 @@ extern const struct attack descriptor_attacks[], runtime_attacks[], proc_attacks
     limit_attacks[], outside_attacks[], socket_hoards[], kernel_hoards[], bombs[];
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
-
-#endif

@@ -4,8 +4,7 @@
  * that a unit must cost.  More than the session's memory is a hole.  It stops at three times that, so that a machine
  * without the wall survives.  memory=MB is the session's memory.
  */
-#ifndef ATTACK_HOARDS_H
-#define ATTACK_HOARDS_H
+#pragma once
 
 #include "attack.h"
 
@@ -24,5 +23,3 @@ void hoard(struct report *, const void *);
 			f                                               \
 		}                                                       \
 	}
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Hostile packets come from both sides and are taken apart by ldns alone; c-ares speaks with the resolvers.
  */
-#ifndef EGRESS_DNS_H
-#define EGRESS_DNS_H
+#pragma once
 
 #include <ev.h>
 
@@ -58,5 +57,3 @@ void dns_take(struct dns *, int fd);
 
 /* With all questions that wait, and its connections. */
 void dns_close(struct dns **);
-
-#endif

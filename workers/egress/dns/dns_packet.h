@@ -2,8 +2,7 @@
  * DNS packets: questions of sandboxes taken apart, answers of resolvers taken apart, and replies made new from what
  * was understood of both.  No byte of an answer reaches a sandbox that was not read here first.
  */
-#ifndef EGRESS_DNS_PACKET_H
-#define EGRESS_DNS_PACKET_H
+#pragma once
 
 #include <stdbool.h> /* before ldns: it would make a bool of its own, of which 16 is not true */
 #include <ldns/ldns.h>
@@ -59,5 +58,3 @@ bool reply_answer(
     struct reply *, const struct question *, size_t most, const uint8_t *answer, size_t n, reply_address *, void *arg);
 
 void reply_clear(struct reply *);
-
-#endif

@@ -1,6 +1,5 @@
 /* What dns_packet.c has for dns_answer.c: replies in parts. */
-#ifndef EGRESS_DNS_PACKET_IMPL_H
-#define EGRESS_DNS_PACKET_IMPL_H
+#pragma once
 
 #include "dns/dns_packet.h"
 
@@ -21,5 +20,3 @@ bool packet_push(ldns_pkt *, ldns_pkt_section, ldns_rr *);
 
 /* Takes the packet, NULL too. */
 bool reply_finish(struct reply *, ldns_pkt *);
-
-#endif

@@ -1,6 +1,5 @@
 /* One TCP connection on which a session asks: questions in, replies out, each behind two bytes of length. */
-#ifndef EGRESS_DNS_STREAM_H
-#define EGRESS_DNS_STREAM_H
+#pragma once
 
 #include <ev.h>
 #include <stdbool.h>
@@ -30,5 +29,3 @@ void dns_stream_fail(struct dns_stream *);
 void dns_stream_hold(struct dns_stream *, bool held);
 
 void dns_stream_close(struct dns_stream **);
-
-#endif

@@ -3,8 +3,7 @@
  * PIN_LEAST_SEC: programs connect a while after they asked.  Bounded: when there are too many, the one that ends
  * first goes.
  */
-#ifndef EGRESS_PINS_H
-#define EGRESS_PINS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -22,5 +21,3 @@ void pins_add(struct pins *, const struct netaddr *, const char *name, uint32_t 
 
 /* The names it has now, newest first; how many.  They are valid until the next pins_add. */
 size_t pins_names(struct pins *, const struct netaddr *, double now, const char *names[PIN_NAMES]);
-
-#endif

@@ -2,8 +2,7 @@
  * The requests of one connection of HTTP/1 that was allowed for a name, one after the other: a head passes when it is
  * whole and names a host that is allowed, a body passes as it comes, and what is neither does not pass.
  */
-#ifndef EGRESS_REQUESTS_H
-#define EGRESS_REQUESTS_H
+#pragma once
 
 #include "flow/hello.h"
 
@@ -38,5 +37,3 @@ void requests_passed(struct requests *, const char *bytes, size_t n, size_t pass
 
 /* At AT_ANSWER: the server's first bytes; over: no more will come.  false: more are needed. */
 bool requests_answered(struct requests *, const char *bytes, size_t n, bool over);
-
-#endif

@@ -4,8 +4,7 @@
  * A question that waits is an ask.  It is the resolver's, and ends in one answer; who asked can only stop listening,
  * because what is on its way to a resolver cannot be called back.
  */
-#ifndef EGRESS_RESOLVER_H
-#define EGRESS_RESOLVER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ struct ask *resolver_ask(struct resolver *, const char *name, uint16_t type, res
 
 /* Do not tell me. */
 void ask_drop(struct ask **);
-
-#endif

@@ -4,8 +4,7 @@
  * connection it belongs to gets a turn.  Turns go around among the parties, which are the sessions, and within a party
  * among its connections, so that a session with a thousand busy ones gets no more than one with a single one.
  */
-#ifndef EGRESS_TURNS_H
-#define EGRESS_TURNS_H
+#pragma once
 
 #include <ev.h>
 #include <stdbool.h>
@@ -48,5 +47,3 @@ void turn_soon(struct fairq *, struct turn *);
 
 /* It does not wait any more. */
 void turn_stop(struct fairq *, struct turn *);
-
-#endif

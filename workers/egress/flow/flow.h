@@ -6,8 +6,7 @@
  * Both sockets reset their peer when they are closed, until the end of both directions was passed on: then, and only
  * then, they close in order.  So a flow that is cut, or whose process dies, is never taken for one that has ended.
  */
-#ifndef EGRESS_FLOW_H
-#define EGRESS_FLOW_H
+#pragma once
 
 #include "dns/requests.h"
 #include "flow/hello.h"
@@ -100,5 +99,3 @@ bool flow_look_now(struct flow *);
 
 /* Close at once, so that the peer gets a reset. */
 void flow_reset(int *fd);
-
-#endif

@@ -2,8 +2,7 @@
  * What a connection says it is for, in its first bytes: the server name of a TLS ClientHello, or the host of an HTTP
  * request.  The bytes are a sandbox's.
  */
-#ifndef EGRESS_HELLO_H
-#define EGRESS_HELLO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ enum said hello_http(const char *bytes, size_t n, struct head *, char name[LIM_D
 
 /* As the names of rules are: false when it is none. */
 bool hello_name(const char *text, size_t n, char name[LIM_DNS_NAME + 1]);
-
-#endif

@@ -1,6 +1,5 @@
 /* Where a connection that was redirected to us wanted to go. */
-#ifndef EGRESS_ORIGINAL_H
-#define EGRESS_ORIGINAL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -8,5 +7,3 @@
 
 /* false: nobody redirected it, it was made to the listener itself; the address is the one it was made to. */
 bool original_destination(int fd, struct netaddr *, uint16_t *port);
-
-#endif

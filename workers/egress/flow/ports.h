@@ -6,8 +6,7 @@
  * it likes.  So c-ares gets a stand-in that is not a UDP socket: what it sends there goes out by a new socket each time, from a random
  * port, and an answer counts only where its question was sent.
  */
-#ifndef EGRESS_PORTS_H
-#define EGRESS_PORTS_H
+#pragma once
 
 #include <ares.h>
 #include <ev.h>
@@ -22,5 +21,3 @@ void ports_close(struct ports **);
 
 /* The channel's clock may have changed; called after each answer. */
 void ports_on_answer(struct ports *, void (*)(void *arg), void *arg);
-
-#endif

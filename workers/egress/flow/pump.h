@@ -1,6 +1,5 @@
 /* Bytes of one connection, one way. */
-#ifndef EGRESS_PUMP_H
-#define EGRESS_PUMP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ void pump_init(struct pump *, int from, int to);
 
 /* At most one turn; buffer has PUMP_BUFFER bytes. */
 enum pumped pump_run(struct pump *, char *buffer);
-
-#endif

@@ -3,8 +3,7 @@
  * for a session takes a place there for minutes, and when the table is full the kernel drops whatever is new: the host's
  * own connections too.  So sessions slow down when it is half full, and get nothing of the last eighth.
  */
-#ifndef EGRESS_TRACKED_H
-#define EGRESS_TRACKED_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -33,5 +32,3 @@ struct trickle {
 };
 
 bool trickle_take(struct trickle *, double now);
-
-#endif

@@ -1,6 +1,5 @@
 /* May this session get there?  Rules, the names it was told, and what this machine knows of the address. */
-#ifndef EGRESS_ACCESS_H
-#define EGRESS_ACCESS_H
+#pragma once
 
 #include "dns/pins.h"
 #include "rules/boxd_ports.h"
@@ -45,5 +44,3 @@ void access_judge_name(const struct access *, const char *name, struct verdict *
  * answer must not be passed on; false fills the verdict.
  */
 bool access_somewhere(const struct access *, const struct place *, const char *name, struct verdict *);
-
-#endif

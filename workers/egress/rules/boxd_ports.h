@@ -1,6 +1,5 @@
 /* The ports of boxd itself, which no rule opens. */
-#ifndef EGRESS_BOXD_PORTS_H
-#define EGRESS_BOXD_PORTS_H
+#pragma once
 
 #include "base/netaddr.h"
 #include "wire/msg.h"
@@ -23,5 +22,3 @@ int boxd_ports_parse(struct boxd_ports *, const struct strs *, struct err *);
  * one address may be reached by another.
  */
 bool boxd_ports_have(const struct boxd_ports *, const struct netaddr *, uint16_t port, bool host_own);
-
-#endif

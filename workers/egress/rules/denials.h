@@ -2,8 +2,7 @@
  * The last denials of a session.  The same once more is the same denial, counted: a program that tries again and
  * again does not push out what another one was refused.
  */
-#ifndef EGRESS_DENIALS_H
-#define EGRESS_DENIALS_H
+#pragma once
 
 #include <sys/queue.h>
 
@@ -34,5 +33,3 @@ bool denials_add(struct denials *, const struct msg_net_denial *, uint64_t now_m
 
 /* Newest first; how many.  They are valid until the next denials_add. */
 size_t denials_list(const struct denials *, struct msg_net_denial v[LIM_NET_DENIALS]);
-
-#endif

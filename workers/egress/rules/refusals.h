@@ -1,6 +1,5 @@
 /* What a namespace refused by itself, as nfnetlink_log reports it. */
-#ifndef EGRESS_REFUSALS_H
-#define EGRESS_REFUSALS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ bool refusals_take(int fd, int most, refusal_fn *, void *arg);
 
 /* Which rule of the namespace that was, in words. */
 void refusal_rule(const struct refusal *, char rule[LIM_NET_RULE + 1]);
-
-#endif

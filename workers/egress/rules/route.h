@@ -1,6 +1,5 @@
 /* Where an address leads from here: out, to this machine itself, or nowhere. */
-#ifndef EGRESS_ROUTE_H
-#define EGRESS_ROUTE_H
+#pragma once
 
 #include "base/err.h"
 #include "base/netaddr.h"
@@ -18,5 +17,3 @@ void           routes_close(struct routes **);
 
 /* What the kernel's tables say now.  WAY_OWN as well when they cannot be asked. */
 enum way route_to(struct routes *, const struct netaddr *);
-
-#endif

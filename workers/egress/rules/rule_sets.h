@@ -1,6 +1,5 @@
 /* The lists of rules, by the names of their sets. */
-#ifndef EGRESS_SETS_H
-#define EGRESS_SETS_H
+#pragma once
 
 #include "rules/rules.h"
 #include "wire/msg.h"
@@ -32,5 +31,3 @@ void              rule_sets_free(struct rule_sets **);
 
 /* The set of this name, else the one without a name; NULL if there are no sets, and so no rules. */
 const struct compiled_rules *rule_sets_find(const struct rule_sets *, const char *name);
-
-#endif

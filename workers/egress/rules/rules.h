@@ -2,8 +2,7 @@
  * What a session may reach: two lists of rules that must both allow, the operator's set and the client's own, and
  * behind the set the ranges of netrange.def.  See proto/messages/network.def for what a rule matches.
  */
-#ifndef EGRESS_RULES_H
-#define EGRESS_RULES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ void rules_judge(const struct rules *set, const struct rules *narrow, const stru
  * address.  The name is in lower case and has no dot at its end.
  */
 void rules_judge_name(const struct rules *set, const struct rules *narrow, const char *name, struct verdict *);
-
-#endif

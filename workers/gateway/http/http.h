@@ -2,8 +2,7 @@
  * LangBot's door: HTTP/1.1 up to the upgrade, and the WebSockets behind it.  Every client of it is a stranger until
  * the supervisor has looked at what it presents.
  */
-#ifndef GATEWAY_HTTP_H
-#define GATEWAY_HTTP_H
+#pragma once
 
 #include "base/netaddr.h"
 #include "flow.h"
@@ -48,5 +47,3 @@ void http_go_away(struct http *);
 
 /* Ends every connection; WebSockets get a close frame if their sockets accept it at once. */
 void http_close(struct http **);
-
-#endif

@@ -2,8 +2,7 @@
  * HTTP answers, as bytes.  Each is the last of its connection, and says so, but for those to probes that
  * are to be kept and the 101.
  */
-#ifndef GATEWAY_HTTP_ANSWER_H
-#define GATEWAY_HTTP_ANSWER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -29,5 +28,3 @@ void http_answer_upgrade(struct buf *, const char *key, const char *protocol);
 
 /* Is it the base64 of 16 bytes? */
 bool http_key_is_good(const char *key);
-
-#endif

@@ -1,6 +1,5 @@
 /* Between the files of this room: http.c has all visitors, http_visit.c each of them. */
-#ifndef GATEWAY_HTTP_IMPL_H
-#define GATEWAY_HTTP_IMPL_H
+#pragma once
 
 #include <sys/queue.h>
 
@@ -58,5 +57,3 @@ void visitor_make_room(struct visitor *);
 void visitor_go_away(struct visitor *);
 
 extern const struct flow_ops visitor_flow_ops;
-
-#endif

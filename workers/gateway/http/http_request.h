@@ -2,8 +2,7 @@
  * One HTTP/1.1 request without a body, from its bytes in any pieces.  wire/http1.h walks the grammar; here is what
  * of it is taken.  Nothing is known of sockets, so that it can be fed anything.
  */
-#ifndef GATEWAY_HTTP_REQUEST_H
-#define GATEWAY_HTTP_REQUEST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,5 +62,3 @@ const char *http_request_header(const struct http_request *, enum http_header);
 
 /* Is this word in the header's list?  In any case of letters, but for protocols, which are what they are. */
 bool http_request_lists(const struct http_request *, enum http_header, const char *word);
-
-#endif

@@ -2,8 +2,7 @@
  * What a request is for, and whether it may be asked here: its target against the routes, its Host and Origin
  * against those that are ours.  Pure.
  */
-#ifndef GATEWAY_HTTP_ROUTE_H
-#define GATEWAY_HTTP_ROUTE_H
+#pragma once
 
 #include "base/bounds.h"
 #include "http/http_request.h"
@@ -27,5 +26,3 @@ bool http_origin_is_listed(const char *origin, const struct strs *origins);
 
 /* A whole number from 1, without sign, leading zero or spaces; else 0. */
 uint64_t http_generation(const char *);
-
-#endif

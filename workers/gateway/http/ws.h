@@ -2,8 +2,7 @@
  * One WebSocket of LangBot's door after its handshake, and the handler behind it: the actions of /rpc/ws, or a
  * relay to a managed process.  The handler sees whole messages and the supervisor's answers; it never sees a socket.
  */
-#ifndef GATEWAY_WS_H
-#define GATEWAY_WS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -70,5 +69,3 @@ int ws_ask(struct ws *, enum msg_type, uint64_t id, const void *body, struct err
 
 /* For the log. */
 uint64_t ws_conn(const struct ws *);
-
-#endif

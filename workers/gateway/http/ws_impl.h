@@ -1,6 +1,5 @@
 /* What http/ sees of a WebSocket; its handler sees ws.h. */
-#ifndef GATEWAY_WS_IMPL_H
-#define GATEWAY_WS_IMPL_H
+#pragma once
 
 #include "flow.h"
 #include "http/ws.h"
@@ -16,5 +15,3 @@ void   ws_deliver(struct ws *, struct msg *);
 
 /* Report the end to the handler. */
 void ws_close(struct ws **);
-
-#endif

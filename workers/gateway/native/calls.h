@@ -2,8 +2,7 @@
  * The requests of one connection that wait for their reply.  Request ids only
  * grow, so appending keeps the table sorted.
  */
-#ifndef GATEWAY_CALLS_H
-#define GATEWAY_CALLS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ int calls_add(struct calls *, uint64_t id, enum msg_type, struct err *);
 enum msg_type calls_take(struct calls *, uint64_t id);
 
 void calls_clear(struct calls *);
-
-#endif

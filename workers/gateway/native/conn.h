@@ -2,8 +2,7 @@
  * One native client: the bytes of its flow become whole frames.  A conn never
  * looks inside a frame.
  */
-#ifndef GATEWAY_CONN_H
-#define GATEWAY_CONN_H
+#pragma once
 
 #include "flow.h"
 
@@ -42,5 +41,3 @@ void conn_finish(struct conn *, const char *reason);
 struct flow *conn_take_flow(struct conn *);
 
 void conn_close(struct conn **);
-
-#endif

@@ -2,8 +2,7 @@
  * MessagePack-RPC of clients on one side, the supervisor's link
  * on the other, and which reply belongs to whom.
  */
-#ifndef GATEWAY_RPC_H
-#define GATEWAY_RPC_H
+#pragma once
 
 #include "flow.h"
 #include "uplink.h"
@@ -27,5 +26,3 @@ bool rpc_make_room(struct rpc *);
 
 /* Ends every connection. */
 void rpc_close(struct rpc **);
-
-#endif

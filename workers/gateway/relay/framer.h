@@ -7,8 +7,7 @@
  * begins for us with the next one.  Its first byte shows that, which is why a relay asks for one byte
  * more than it has not seen: it is a newline, or what comes up to the next newline is the rest of something.
  */
-#ifndef GATEWAY_FRAMER_H
-#define GATEWAY_FRAMER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -45,5 +44,3 @@ enum framed framer_end(struct framer *, struct buf *out);
 
 /* Everything before this offset is in messages that were given out, or in no message. */
 uint64_t framer_whole(const struct framer *);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * A relay: a WebSocket on one side, the standard input and output of one managed process on the other.
  */
-#ifndef GATEWAY_RELAY_H
-#define GATEWAY_RELAY_H
+#pragma once
 
 #include "http/ws.h"
 
@@ -15,5 +14,3 @@ struct relay_plan {
 
 /* Attaches, and seats itself; frees itself when the ws is gone. */
 int relay_open(struct ws *, const struct relay_plan *, struct err *);
-
-#endif

@@ -3,8 +3,7 @@
  * long there as its frame, so a message behind which more was handed over than is queued has left.  That errs on the
  * safe side: pongs that are queued too, and what TLS adds, only delay the answer.
  */
-#ifndef GATEWAY_TAKEN_H
-#define GATEWAY_TAKEN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ void sent_marks_add(struct sent_marks *, size_t text_bytes, uint64_t to);
 
 /* So many bytes are queued now; .to is true again after this. */
 void sent_marks_update(struct sent_marks *, size_t queued);
-
-#endif

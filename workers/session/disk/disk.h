@@ -6,8 +6,7 @@
  * child moves that into its root.  Without one, a tmpfs is mounted inside, which counts
  * as the session's memory.
  */
-#ifndef SESSION_DISK_H
-#define SESSION_DISK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -80,5 +79,3 @@ void disk_handed_over(struct disk *);
 /* When no process of the session is left; as a mechanism's drop. */
 int  disk_drop(struct err *);
 void disk_clear(struct disk *);
-
-#endif

@@ -1,6 +1,5 @@
 /* A quota counts when it has refused something, not when an ioctl has taken it. */
-#ifndef SESSION_DISK_PROOF_H
-#define SESSION_DISK_PROOF_H
+#pragma once
 
 #include <stdint.h>
 
@@ -24,5 +23,3 @@ int btrfs_limit(int subvolume, uint64_t bytes, struct err *);
 
 /* The same, on a subvolume of the host: -1 when it has a limit that boxd did not set. */
 int btrfs_limit_host(int subvolume, uint64_t bytes, struct err *);
-
-#endif

@@ -14,8 +14,7 @@
  * and whatever cannot be looked at, or is too much to look at, is reported as such: the
  * caller takes it for more than the quota.
  */
-#ifndef SESSION_SCAN_H
-#define SESSION_SCAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -129,5 +128,3 @@ struct name {
 void names_open(struct names *, int fd);
 int  names_next(struct names *, struct name *); /* without "." and ".."; 0 at the end, -1 and errno */
 void names_close(struct names *);
-
-#endif

@@ -14,8 +14,7 @@
  * what they look at by descriptor, make no system call beside a dozen, take no input but
  * "once more", and end with their worker.
  */
-#ifndef SESSION_SCANNER_H
-#define SESSION_SCANNER_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -55,5 +54,3 @@ int scanner_ask(struct scanner *, struct err *);
 int scanner_answer(struct scanner *, struct scan_total *, struct err *);
 
 void scanner_stop(struct scanner *);
-
-#endif

@@ -13,8 +13,7 @@
  * When those who measure have died or do not answer, all commands are killed, and the
  * worker ends: it has no rights left to start others.  The next worker has.
  */
-#ifndef SESSION_WATCH_H
-#define SESSION_WATCH_H
+#pragma once
 
 #include "base/err.h"
 #include "wire/msg.h"
@@ -49,5 +48,3 @@ void watch_after(struct watch *, uint64_t exec);
 void watch_fail_all(struct watch *, const struct err *);
 
 void watch_close(struct watch **);
-
-#endif

@@ -18,8 +18,7 @@
  * process_io.c (output, attachments, readiness, input) and process_ask.c (questions
  * to init, and the replies to clients).
  */
-#ifndef SESSION_PROCESS_H
-#define SESSION_PROCESS_H
+#pragma once
 
 #include <regex.h>
 
@@ -199,5 +198,3 @@ int process_tell_at_end(struct process *, uint64_t request, uint64_t stdout_last
 void process_tell(struct process *, uint64_t request, uint64_t stdout_last);
 
 void asks_clear(struct worker *, const struct err *);
-
-#endif

@@ -21,8 +21,7 @@
  * over cannot raise its own limits.  The few files that init must write (cgroup.procs,
  * cgroup.kill) have its group.
  */
-#ifndef SESSION_CGROUP_H
-#define SESSION_CGROUP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -192,5 +191,3 @@ uint64_t cgroup_slot_population(const struct cgroup *, size_t slot);
 
 enum { CGROUP_NAME = 32 };
 void cgroup_slot_file(char out[CGROUP_NAME + 32], size_t slot, const char *file); /* below a session's v1 directory */
-
-#endif

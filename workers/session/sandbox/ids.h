@@ -3,8 +3,7 @@
  * sandbox; the first is root inside.  The worker keeps the latter as its saved uid: only with that effective uid may it
  * kill init and open a v1 tasks file that a command can write itself into.  Gids are the same numbers.
  */
-#ifndef SESSION_IDS_H
-#define SESSION_IDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ void ids_make_as_root(const struct ids *);
 /* Be the sandbox's uid for the next call, and root or the worker again. */
 void ids_act_as_sandbox(const struct ids *);
 void ids_act_as_ourselves(const struct ids *);
-
-#endif

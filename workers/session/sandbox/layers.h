@@ -6,8 +6,7 @@
  *	the resolver is another than the skeleton has it (slirp)
  *	read_only_rootfs is false; then each part of the host view is an overlay too
  */
-#ifndef SESSION_LAYERS_H
-#define SESSION_LAYERS_H
+#pragma once
 
 #include "sandbox/mounts.h"
 
@@ -38,5 +37,3 @@ int layers_build(const struct layers *, int base, struct err *);
 
 /* Everything is in its place: read-only from here on, unless it is writable. */
 int layers_seal(const struct layers *, struct err *);
-
-#endif

@@ -2,8 +2,7 @@
  * What of the host a sandbox gets to see at a place of its own: spec.host_path at
  * spec.mount_path, and spec.extra_mounts.
  */
-#ifndef SESSION_MOUNTS_H
-#define SESSION_MOUNTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,5 +67,3 @@ const char *mounts_workdir(const struct msg_spec *);
 
 /* Is the workspace the session's own, and not a directory of the host? */
 bool mounts_private(const struct msg_spec *);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * box-egress gets the sockets and is the only way out.  Init keeps them as well, for whoever comes after a crash.
  */
-#ifndef SESSION_NETNS_H
-#define SESSION_NETNS_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -51,5 +50,3 @@ int netfilter_apply(const struct net_plan *, bool logged, struct err *);
 
 /* In the namespace of a sandbox that lives: these networks are left to box-egress from now on. */
 int netfilter_reopen(const struct strs *open, struct err *);
-
-#endif

@@ -6,8 +6,7 @@
  * the image's; no command has run in it yet.  They are followed inside of the root, and where they lead is judged
  * again.
  */
-#ifndef SESSION_PLACE_H
-#define SESSION_PLACE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -27,5 +26,3 @@ int place_make_for_client(const char *path, bool is_file, bool living, struct er
 
 /* Once all are mounted: does this path lead to this mount, or has a later one hidden it? */
 int place_check(const char *path, int mount, struct err *);
-
-#endif

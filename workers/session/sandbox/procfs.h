@@ -1,6 +1,5 @@
 /* A /proc that is believed only when it is one. */
-#ifndef SESSION_PROCFS_H
-#define SESSION_PROCFS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ int procfs_open(int dir, const char *path, struct err *);
 
 /* Which mount a descriptor is on; -1 with errno. */
 int procfs_mount(int fd, uint64_t *id);
-
-#endif

@@ -2,8 +2,7 @@
  * One sandbox: built by a newborn child in its own namespaces, which then becomes
  * box-init.  Everything here but sandbox_start runs in that child.
  */
-#ifndef SESSION_SANDBOX_H
-#define SESSION_SANDBOX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -65,5 +64,3 @@ extern const char *const root_host_view[];
 
 /* In the worker, which as root may open the skeleton; the child may not. */
 int root_detach(int ns, int skeleton, int *root_tree, int *dev_tree, struct err *);
-
-#endif

@@ -2,8 +2,7 @@
  * A directory that cannot be written, made one in which mount points can be: a small tmpfs over it, in which all that
  * it holds is mounted or linked.  Only in the mount namespace of one command: nobody else sees it.
  */
-#ifndef SESSION_SHADOW_H
-#define SESSION_SHADOW_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -17,5 +16,3 @@ bool shadow_has(int fd);
 
 /* Everything is in its place: all of them are read-only from here on. */
 int shadow_seal(struct err *);
-
-#endif

@@ -2,8 +2,7 @@
  * slirp4netns: a network with UDP for operators who need it, by a program of the host that speaks for the sandbox.
  * It is started beside the sandbox and ends with its init, which holds the other end of a pipe.
  */
-#ifndef SESSION_SLIRP_H
-#define SESSION_SLIRP_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -28,5 +27,3 @@ int slirp_start(struct slirp *, const struct cgroup *, pid_t, struct err *);
 int slirp_await(const struct slirp *, struct err *);
 
 void slirp_clear(struct slirp *);
-
-#endif

@@ -2,8 +2,7 @@
  * Detached mounts: made by whoever may, moved into their place by whoever stands
  * there.  An id-mapped one shows the files of one owner as another's.
  */
-#ifndef SESSION_TREE_H
-#define SESSION_TREE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ int tree_idmap(int tree, int map);
 int tree_tmpfs(uint64_t mb, uint64_t inodes);
 
 int tree_put(int tree, const char *at, struct err *);
-
-#endif
