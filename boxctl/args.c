@@ -14,7 +14,6 @@
 static int
 set_socket(struct args *a, const char *v, struct err *e)
 {
-	(void)e;
 	a->socket = v;
 	return 0;
 }
@@ -22,7 +21,6 @@ set_socket(struct args *a, const char *v, struct err *e)
 static int
 set_url(struct args *a, const char *v, struct err *e)
 {
-	(void)e;
 	a->url = v;
 	return 0;
 }
@@ -177,8 +175,6 @@ set_image(struct args *a, const char *v, struct err *e)
 static int
 set_writable_root(struct args *a, const char *v, struct err *e)
 {
-	(void)v;
-	(void)e;
 	a->spec.read_only_rootfs = false;
 	return 0;
 }
@@ -238,7 +234,6 @@ set_network_rule(struct args *a, const char *v, struct err *e)
 static int
 set_network_set(struct args *a, const char *v, struct err *e)
 {
-	(void)e;
 	a->spec.network_set = v;
 	return 0;
 }
@@ -246,8 +241,6 @@ set_network_set(struct args *a, const char *v, struct err *e)
 static int
 set_net_rules(struct args *a, const char *v, struct err *e)
 {
-	(void)v;
-	(void)e;
 	a->net_rules = true;
 	return 0;
 }
@@ -255,8 +248,6 @@ set_net_rules(struct args *a, const char *v, struct err *e)
 static int
 set_net_reload(struct args *a, const char *v, struct err *e)
 {
-	(void)v;
-	(void)e;
 	a->net_reload = true;
 	return 0;
 }

@@ -60,8 +60,6 @@ set_limit(struct args *a, const char *v, struct err *e)
 static int
 set_all(struct args *a, const char *v, struct err *e)
 {
-	(void)v;
-	(void)e;
 	a->all_workspaces = true;
 	return 0;
 }

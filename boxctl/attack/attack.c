@@ -169,7 +169,6 @@ attack_session_end(struct attack *a, struct client *c, const char *name, struct 
 	struct msg_delete ask = { .session = name };
 	struct msg        reply;
 
-	(void)a;
 	if (client_call(c, MSG_DELETE, &ask, &reply, e) == 0) {
 		msg_clear(&reply);
 		return 0;
@@ -185,7 +184,6 @@ attack_answers(struct attack *a, struct client *c, const char *session, struct e
 	struct attack_exec          x = { 0 };
 	int                         code = attack_command_run(c, &ask, &x, e);
 
-	(void)a;
 	attack_exec_clear(&x);
 	if (code > 0)
 		err_set(e, E_STATE, "'true' ends with %d", code);

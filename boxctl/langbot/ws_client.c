@@ -268,7 +268,6 @@ on_recv(wslay_event_context_ptr ctx, uint8_t *to, size_t n, int flags, void *arg
 	struct ws_client *c = arg;
 	ssize_t           got;
 
-	(void)flags;
 	if (c->paused) {
 		wslay_event_set_error(ctx, WSLAY_ERR_WOULDBLOCK);
 		return -1;
@@ -295,7 +294,6 @@ on_send(wslay_event_context_ptr ctx, const uint8_t *bytes, size_t n, int flags, 
 	struct ws_client *c = arg;
 	ssize_t           sent;
 
-	(void)flags;
 	do
 		sent = send(c->fd, bytes, n, MSG_NOSIGNAL | MSG_DONTWAIT);
 	while (sent == -1 && errno == EINTR);
@@ -307,7 +305,6 @@ on_send(wslay_event_context_ptr ctx, const uint8_t *bytes, size_t n, int flags, 
 static int
 on_mask(wslay_event_context_ptr ctx, uint8_t *to, size_t n, void *arg)
 {
-	(void)arg;
 	if (getrandom(to, n, 0) == (ssize_t)n)
 		return 0;
 	wslay_event_set_error(ctx, WSLAY_ERR_CALLBACK_FAILURE);
@@ -320,7 +317,6 @@ on_message(wslay_event_context_ptr ctx, const struct wslay_event_on_msg_recv_arg
 	struct ws_client *c = arg;
 	size_t            n = m->msg_length;
 
-	(void)ctx;
 	if (m->opcode == WSLAY_TEXT_FRAME) {
 		c->on_text(c->arg, (const char *)m->msg, n);
 	} else if (m->opcode == WSLAY_CONNECTION_CLOSE) {

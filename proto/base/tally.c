@@ -43,7 +43,6 @@ on_period(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct tally *t = w->data;
 
-	(void)revents;
 	if (say(t))
 		return; /* it may go on: the next ones are counted too */
 	ev_timer_stop(loop, w);

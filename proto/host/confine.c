@@ -130,7 +130,6 @@ confine_calls(const int *allowed, size_t n, const struct call_if *only_if, size_
 static int
 drop_bounding_set(const struct confinement *c, struct err *e)
 {
-	(void)c;
 	return confine_bounding_set(e);
 }
 
@@ -156,7 +155,6 @@ become_nobody(const struct confinement *c, struct err *e)
 static int
 drop_capabilities(const struct confinement *c, struct err *e)
 {
-	(void)c;
 	return confine_capabilities(e);
 }
 
@@ -165,7 +163,6 @@ set_rlimits(const struct confinement *c, struct err *e)
 {
 	static const struct rlimit zero = { 0, 0 };
 
-	(void)c;
 	if (setrlimit(RLIMIT_CORE, &zero) == -1)
 		return err_sys(e, "RLIMIT_CORE");
 	if (setrlimit(RLIMIT_NPROC, &zero) == -1)

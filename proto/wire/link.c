@@ -108,8 +108,6 @@ on_readable(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct link *l = w->data;
 
-	(void)loop;
-	(void)revents;
 	for (int i = 0; i < LIM_LINK_BURST; i++)
 		if (!receive(l))
 			return;
@@ -133,7 +131,6 @@ on_writable(struct ev_loop *loop, ev_io *w, int revents)
 	struct link *l = w->data;
 	struct err   e = { 0 };
 
-	(void)revents;
 	while (!STAILQ_EMPTY(&l->queue)) {
 		int r = chan_send(l->fd, &STAILQ_FIRST(&l->queue)->packet, &e);
 		if (r == 1)
@@ -158,7 +155,6 @@ on_later(struct ev_loop *loop, ev_timer *t, int revents)
 {
 	struct link *l = t->data;
 
-	(void)revents;
 	ev_io_start(loop, &l->writing);
 }
 

@@ -84,8 +84,6 @@ on_refused(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct net_session *t = w->data;
 
-	(void)loop;
-	(void)revents;
 	refusals_take(t->refusals, REFUSALS_BURST, on_refusal, t);
 }
 

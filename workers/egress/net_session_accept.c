@@ -269,7 +269,6 @@ on_away(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct net_session *t = w->data;
 
-	(void)revents;
 	ev_io_start(loop, &t->knocking);
 }
 
@@ -328,8 +327,6 @@ net_session_accept(struct net_session *t, int most)
 static void
 on_knocking(struct ev_loop *loop, ev_io *w, int revents)
 {
-	(void)loop;
-	(void)revents;
 	net_session_accept(w->data, BURST);
 }
 

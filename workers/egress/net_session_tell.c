@@ -62,8 +62,6 @@ on_telling(struct ev_loop *loop, ev_timer *w, int revents)
 	struct msg_egress_counts m = { .id = t->id };
 	struct err               e;
 
-	(void)loop;
-	(void)revents;
 	if (link_queued(t->egress->link) >= QUEUE_MOST) {
 		net_session_changed(t);
 		return;

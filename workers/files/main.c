@@ -182,7 +182,6 @@ on_usage(struct boxd *h, const struct msg *m, struct err *e)
 	struct msg_amount  v[MEASURED];
 	struct msg_amounts all;
 
-	(void)h;
 	msg_defaults(MSG_AMOUNTS, &all);
 	if (measure(v, e) == -1)
 		return -1;

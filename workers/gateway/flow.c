@@ -150,8 +150,6 @@ on_end(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct flow *f = w->data;
 
-	(void)loop;
-	(void)revents;
 	f->ops->on_gone(f->arg);
 }
 
@@ -299,8 +297,6 @@ on_readable(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct flow *f = w->data;
 
-	(void)loop;
-	(void)revents;
 	if (f->state == PARTING) {
 		discard(f);
 		return;
@@ -315,7 +311,6 @@ on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct flow *f = w->data;
 
-	(void)revents;
 	ev_timer_stop(loop, w);
 	if (f->state == PARTING)
 		end_silently(f);
@@ -492,8 +487,6 @@ on_writable(struct ev_loop *loop, ev_io *w, int revents)
 	struct flow *f = w->data;
 	size_t       before = flow_queued(f);
 
-	(void)loop;
-	(void)revents;
 	push_out(f);
 	if (f->state == OPEN && f->ops->on_drained != NULL && flow_queued(f) < before && flow_queued(f) <= LIM_CONN_LOW)
 		f->ops->on_drained(f->arg);
@@ -502,8 +495,6 @@ on_writable(struct ev_loop *loop, ev_io *w, int revents)
 static void
 on_stall(struct ev_loop *loop, ev_timer *w, int revents)
 {
-	(void)loop;
-	(void)revents;
 	end(w->data, "client does not read");
 }
 

@@ -52,8 +52,6 @@ look_away(struct listener *l)
 static void
 on_retry(struct ev_loop *loop, ev_timer *w, int revents)
 {
-	(void)loop;
-	(void)revents;
 	watch(w->data);
 }
 
@@ -75,8 +73,6 @@ on_ready(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct listener *l = w->data;
 
-	(void)loop;
-	(void)revents;
 	for (int i = 0; i < BURST && ev_is_active(&l->ready); i++) {
 		struct netaddr from;
 		int            fd = accept_one(l, &from);

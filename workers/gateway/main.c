@@ -91,7 +91,6 @@ on_client(void *arg, int accepted, const struct netaddr *from)
 	AUTO_FD int     fd = accepted;
 	struct gateway *g = arg;
 
-	(void)from;
 	if (has_room_native(g))
 		rpc_accept(g->rpc, fd_take(&fd));
 	else

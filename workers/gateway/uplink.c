@@ -118,7 +118,6 @@ on_drain(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct uplink *u = w->data;
 
-	(void)revents;
 	say_gone(u);
 	if (link_queued(u->link) > LINK_LOW || !LIST_EMPTY(&u->unsaid))
 		return;

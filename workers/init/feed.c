@@ -47,7 +47,6 @@ push(struct feed *f)
 static void
 on_ready(struct source *s, uint32_t events)
 {
-	(void)events;
 	push((struct feed *)s); /* its first member */
 }
 

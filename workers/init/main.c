@@ -152,7 +152,6 @@ on_death(struct source *s, uint32_t events)
 	struct boxd            *h = (struct boxd *)s; /* its first member */
 	struct signalfd_siginfo which;
 
-	(void)events;
 	if (read(s->fd, &which, sizeof(which)) > 0)
 		execs_child_signal(h->execs);
 }

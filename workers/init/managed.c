@@ -98,7 +98,6 @@ managed_follow(struct exec *x, const struct msg_follow *m, struct msg_followed *
 {
 	struct pump *p = &x->streams[STREAM_STDOUT];
 
-	(void)e;
 	tell_dropped(x);
 	pump_follow(p, m->offset, m->unread, m->window);
 	*out = (struct msg_followed){ .from = p->sent, .end = p->end };

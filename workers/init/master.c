@@ -244,7 +244,6 @@ on_ping(struct master *m, struct msg *msg, struct err *e)
 {
 	struct msg_pong pong = { .version = BOXD_VERSION };
 
-	(void)e;
 	call_answer(m, MSG_PONG, msg->id, &pong);
 	return 0;
 }
@@ -361,7 +360,6 @@ on_connect(struct source *s, uint32_t events)
 	struct master *m = (struct master *)((char *)s - offsetof(struct master, listener));
 	AUTO_FD int    fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-	(void)events;
 	if (fd == -1 || !is_from_outside(fd))
 		return;
 	hear_out(m);

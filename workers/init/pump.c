@@ -228,7 +228,6 @@ on_ready(struct source *s, uint32_t events)
 {
 	struct pump *p = (struct pump *)s; /* its first member */
 
-	(void)events;
 	pump_run(p);
 	p->moved(p);
 }

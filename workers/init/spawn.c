@@ -322,7 +322,6 @@ report_open(void)
 static void
 report_close(struct spawn_report *r)
 {
-	(void)r;
 }
 
 #else

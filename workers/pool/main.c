@@ -56,7 +56,6 @@ sweep(const struct pool *p)
 static int
 on_start(struct pool *p, const struct msg *m, struct err *e)
 {
-	(void)e;
 	snprintf(p->dir, sizeof(p->dir), "%s", ((const struct msg_pool_start *)m->body)->dir);
 	sweep(p);
 	return 0;

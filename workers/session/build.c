@@ -63,7 +63,6 @@ on_init_exit(struct ev_loop *loop, ev_io *io, int revents)
 {
 	struct worker *w = io->data;
 
-	(void)revents;
 	ev_io_stop(loop, io);
 	waitpid(w->box.pid, NULL, WNOHANG); /* ours unless adopted: then the supervisor reaps it */
 	w->box.pid = 0;
@@ -84,8 +83,6 @@ on_deadline(struct ev_loop *loop, ev_timer *t, int revents)
 	struct worker *w = t->data;
 	struct err     e;
 
-	(void)loop;
-	(void)revents;
 	err_set(&e, E_BACKEND, "the sandbox was not ready within %.0f s", LIM_BUILD_SEC);
 	worker_broken(w, &e);
 }

@@ -29,7 +29,6 @@
 static int
 drop_bounding_set(struct worker *w, struct err *e)
 {
-	(void)w;
 	return confine_bounding_set(e);
 }
 
@@ -64,7 +63,6 @@ become_itself(struct worker *w, struct err *e)
 static int
 drop_capabilities(struct worker *w, struct err *e)
 {
-	(void)w;
 	return confine_capabilities(e);
 }
 
@@ -72,7 +70,6 @@ drop_capabilities(struct worker *w, struct err *e)
 static int
 end_with_parent(struct worker *w, struct err *e)
 {
-	(void)w;
 	return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == -1 ? err_sys(e, "parent death signal") : 0;
 }
 
@@ -81,7 +78,6 @@ set_rlimits(struct worker *w, struct err *e)
 {
 	static const struct rlimit zero = { 0, 0 };
 
-	(void)w;
 	if (setrlimit(RLIMIT_CORE, &zero) == -1 || setrlimit(RLIMIT_NPROC, &zero) == -1)
 		return err_sys(e, "setrlimit");
 	return 0;

@@ -80,8 +80,6 @@ on_due(struct ev_loop *loop, ev_timer *t, int revents)
 	struct exec *x = t->data;
 	struct err   e;
 
-	(void)loop;
-	(void)revents;
 	if (!x->is_late) {
 		expect_answer(x);
 		return;
@@ -97,8 +95,6 @@ on_pulse(struct ev_loop *loop, ev_timer *t, int revents)
 	struct worker *w = t->data;
 	struct err     e = { 0 };
 
-	(void)loop;
-	(void)revents;
 	if (w->asked) {
 		err_set(
 		    &e, E_CRASH, "the sandbox's init did not answer for %.0f s; the sandbox is ended", LIM_PULSE_SEC);

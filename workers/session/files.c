@@ -155,8 +155,6 @@ on_timer(struct ev_loop *loop, ev_timer *t, int revents)
 	struct files  *f = files_of(w);
 	char           why[64];
 
-	(void)loop;
-	(void)revents;
 	snprintf(why, sizeof(why), "it did not answer within %.0f s", LIM_FILES_ANSWER_SEC);
 	if (f->state == FILES_GOING)
 		on_overdue(w);

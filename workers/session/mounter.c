@@ -404,7 +404,6 @@ on_gone(struct ev_loop *loop, ev_io *io, int revents)
 	struct msg_mounts_made made = { .mounts = -1, .map = -1 };
 	int                    status = 0;
 
-	(void)revents;
 	while (waitpid(j->pid, &status, 0) == -1 && errno == EINTR)
 		;
 	hear(); /* it may have said which command it had just before */
@@ -424,8 +423,6 @@ on_late(struct ev_loop *loop, ev_timer *t, int revents)
 {
 	struct job *j = t->data;
 
-	(void)loop;
-	(void)revents;
 	log_warn("exec=%lu its mounts were not made within %.0f s", j->call, LIM_BUILD_SEC);
 	sys_pidfd_kill(j->pidfd, SIGKILL);
 }
@@ -433,9 +430,6 @@ on_late(struct ev_loop *loop, ev_timer *t, int revents)
 static void
 on_reported(struct ev_loop *loop, ev_io *io, int revents)
 {
-	(void)loop;
-	(void)io;
-	(void)revents;
 	hear();
 	keep_ready();
 }
@@ -510,9 +504,6 @@ keep_ready(void)
 static void
 on_refill(struct ev_loop *loop, ev_timer *t, int revents)
 {
-	(void)loop;
-	(void)t;
-	(void)revents;
 	if (waiting() < AHEAD)
 		one_more();
 	keep_ready();
@@ -522,9 +513,6 @@ on_refill(struct ev_loop *loop, ev_timer *t, int revents)
 static void
 on_begin(struct ev_loop *loop, ev_timer *t, int revents)
 {
-	(void)loop;
-	(void)t;
-	(void)revents;
 	link_close(&all.worker->up);
 	keep_ready();
 }

@@ -44,7 +44,6 @@ on_look(struct ev_loop *loop, ev_timer *t, int revents)
 	struct worker *w = t->data;
 	struct err     e;
 
-	(void)revents;
 	if (w->pause == FREEZING && cgroup_is_frozen(&w->cgroup)) {
 		pause_finish(w, PAUSED, NULL);
 	} else if (ev_now(loop) >= w->pause_until) {

@@ -72,8 +72,6 @@ remove_all(struct worker *w)
 static void
 on_retry(struct ev_loop *loop, ev_timer *t, int revents)
 {
-	(void)loop;
-	(void)revents;
 	remove_all(t->data);
 }
 

@@ -74,7 +74,6 @@ on_init_failed(struct worker *w, struct msg *m, struct err *e)
 	const struct msg_init_failed *f = m->body;
 	enum err_code                 code = err_from_wire(f->code, strlen(f->code));
 
-	(void)w;
 	if (code == E_INVALID)
 		return err_set(e, code, "%s", f->reason);
 	return err_set(e, E_BACKEND, "the sandbox could not be built: %s", f->reason);
@@ -96,7 +95,6 @@ on_claim(struct worker *w, struct msg *m, struct err *e)
 static int
 on_close(struct worker *w, struct msg *m, struct err *e)
 {
-	(void)e;
 	teardown_start(w, m->id);
 	return 0;
 }

@@ -37,7 +37,6 @@ enum { I386_GETPID = 20, I386_CLONE = 120, I386_SOCKETCALL = 102, X32_BIT = 0x40
 static int
 ask_pid(void *arg)
 {
-	(void)arg;
 	return trap(I386_GETPID, 0, 0, 0) > 0 ? 0 : 1;
 }
 
@@ -73,7 +72,6 @@ by_socketcall(struct report *r, const void *arg)
 		{ AF_PACKET, SOCK_RAW, 0 }, { AF_NETLINK, SOCK_RAW, 9 }, { AF_BLUETOOTH, SOCK_RAW, 1 } };
 	uint32_t *low = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
 
-	(void)arg;
 	if (low == MAP_FAILED || !has_trap(r)) {
 		skips(r, "this kernel has no 32-bit calls");
 		return;
@@ -133,7 +131,6 @@ const struct attack abi_attacks[] = {
 static void
 no_other(struct report *r, const void *arg)
 {
-	(void)arg;
 	skips(r, "these attacks are for x86-64");
 }
 

@@ -41,8 +41,6 @@ take_all(long (*one)(unsigned))
 static void
 processes(struct report *r, const void *arg)
 {
-	(void)r;
-	(void)arg;
 	for (;;)
 		if (fork() == -1)
 			sched_yield();
@@ -53,8 +51,6 @@ memory(struct report *r, const void *arg)
 {
 	enum { STEP = 1 << 20 };
 
-	(void)r;
-	(void)arg;
 	for (;;) {
 		char *p = mmap(NULL, STEP, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
@@ -70,8 +66,6 @@ shared_memory(struct report *r, const void *arg)
 	static char page[1 << 16];
 	int         fd = memfd_create("bomb", MFD_CLOEXEC);
 
-	(void)r;
-	(void)arg;
 	while (write(fd, page, sizeof(page)) > 0)
 		;
 	for (;;)
@@ -99,8 +93,6 @@ one_file(unsigned i)
 static void
 files(struct report *r, const void *arg)
 {
-	(void)r;
-	(void)arg;
 	take_all(one_file);
 }
 
@@ -111,8 +103,6 @@ bytes(struct report *r, const void *arg)
 	static char              block[1 << 16];
 	char                     path[64];
 
-	(void)r;
-	(void)arg;
 	for (size_t i = 0; i < COUNT(dirs); i++) {
 		snprintf(path, sizeof(path), "%s/bomb", dirs[i]);
 		int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -134,8 +124,6 @@ one_descriptor(unsigned i)
 static void
 descriptors(struct report *r, const void *arg)
 {
-	(void)r;
-	(void)arg;
 	for (int i = 0; i < 20 && fork() > 0; i++)
 		;
 	take_all(one_descriptor);
@@ -146,8 +134,6 @@ output(struct report *r, const void *arg)
 {
 	static char block[1 << 16];
 
-	(void)r;
-	(void)arg;
 	memset(block, 'x', sizeof(block));
 	for (;;)
 		if (write(STDOUT_FILENO, block, sizeof(block)) == -1 &&
@@ -161,7 +147,6 @@ one_pipe(unsigned i)
 	static char block[1 << 20];
 	int         ends[2];
 
-	(void)i;
 	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) == -1)
 		return -1;
 	fcntl(ends[1], F_SETPIPE_SZ, sizeof(block));
@@ -172,8 +157,6 @@ one_pipe(unsigned i)
 static void
 pipes(struct report *r, const void *arg)
 {
-	(void)r;
-	(void)arg;
 	take_all(one_pipe);
 }
 
@@ -183,7 +166,6 @@ one_socket(unsigned i)
 	static char block[60000];
 	int         ends[2];
 
-	(void)i;
 	if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == -1)
 		return -1;
 	while (send(ends[0], block, sizeof(block), MSG_NOSIGNAL) > 0)
@@ -194,8 +176,6 @@ one_socket(unsigned i)
 static void
 sockets(struct report *r, const void *arg)
 {
-	(void)r;
-	(void)arg;
 	take_all(one_socket);
 }
 
@@ -216,8 +196,6 @@ one_inotify(unsigned i)
 static void
 inotify(struct report *r, const void *arg)
 {
-	(void)r;
-	(void)arg;
 	take_all(one_inotify);
 }
 
@@ -226,7 +204,6 @@ one_signal(unsigned i)
 {
 	siginfo_t info = { .si_signo = SIGRTMIN + 4, .si_code = -1, .si_pid = getpid() };
 
-	(void)i;
 	return syscall(SYS_rt_sigqueueinfo, getpid(), SIGRTMIN + 4, &info);
 }
 
@@ -235,8 +212,6 @@ signals(struct report *r, const void *arg)
 {
 	sigset_t set;
 
-	(void)r;
-	(void)arg;
 	sigfillset(&set);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	take_all(one_signal);
@@ -255,31 +230,24 @@ one_queue(unsigned i)
 static void
 queues(struct report *r, const void *arg)
 {
-	(void)r;
-	(void)arg;
 	take_all(one_queue);
 }
 
 static long
 one_terminal(unsigned i)
 {
-	(void)i;
 	return open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
 }
 
 static void
 terminals(struct report *r, const void *arg)
 {
-	(void)r;
-	(void)arg;
 	take_all(one_terminal);
 }
 
 static void
 processor(struct report *r, const void *arg)
 {
-	(void)r;
-	(void)arg;
 	for (int i = 0; i < 32 && fork() > 0; i++)
 		;
 	for (volatile unsigned i = 0;; i++)
@@ -289,8 +257,6 @@ processor(struct report *r, const void *arg)
 static void
 orphans(struct report *r, const void *arg)
 {
-	(void)r;
-	(void)arg;
 	signal(SIGCHLD, SIG_IGN);
 	for (;;) {
 		pid_t pid = fork();
@@ -311,7 +277,6 @@ orphans(struct report *r, const void *arg)
 static int
 end_at_once(void *arg)
 {
-	(void)arg;
 	return 0;
 }
 
@@ -322,7 +287,6 @@ share(struct report *r, const void *arg)
 	int      ends[2] = { -1, -1 };
 	sigset_t set;
 
-	(void)arg;
 	sigemptyset(&set);
 	sigaddset(&set, SIGRTMIN + 4);
 	sigprocmask(SIG_BLOCK, &set, NULL);

@@ -15,7 +15,6 @@ mounted(struct report *r, const void *arg)
 {
 	static const char *const v1[] = { "memory", "pids", "cpu", "devices", "rdma", "freezer", "none,name=attack" };
 
-	(void)arg;
 	for (size_t i = 0; i < COUNT(v1); i++)
 		refused(r, syscall(SYS_mount, "cgroup", scratch(), "cgroup", 0, v1[i]), "mount -t cgroup -o %s", v1[i]);
 	refused(r, syscall(SYS_mount, "cgroup2", scratch(), "cgroup2", 0, NULL), "mount -t cgroup2");
@@ -29,7 +28,6 @@ visible(struct report *r, const void *arg)
 	static char text[128 * 1024];
 	struct stat st;
 
-	(void)arg;
 	if (slurp("/proc/self/mounts", text, sizeof(text)) > 0)
 		for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n"))
 			if (strstr(line, " cgroup") != NULL)
@@ -49,7 +47,6 @@ try_control(const char *path, const struct stat *st, int type, struct FTW *at)
 		"cgroup.kill", "cgroup.freeze", "memory.max", "memory.limit_in_bytes", "pids.max", "cpu.max",
 		"devices.allow", "cgroup.subtree_control", "cgroup.threads" };
 
-	(void)st;
 	looked_at += type == FTW_F;
 	for (size_t i = 0; type == FTW_F && i < COUNT(controls); i++)
 		if (strcmp(path + at->base, controls[i]) == 0 && access(path, W_OK) == 0)
@@ -60,7 +57,6 @@ try_control(const char *path, const struct stat *st, int type, struct FTW *at)
 static void
 controls(struct report *r, const void *arg)
 {
-	(void)arg;
 	walker = r;
 	nftw("/sys/fs", try_control, 32, FTW_PHYS);
 	nftw("/dev", try_control, 32, FTW_PHYS);
@@ -78,7 +74,6 @@ own_limit(struct report *r, const void *arg)
 		"/sys/fs/cgroup/cgroup.procs", "/sys/fs/cgroup/memory/release_agent",
 		"/sys/fs/cgroup/devices/devices.allow" };
 
-	(void)arg;
 	for (size_t i = 0; i < COUNT(files); i++)
 		failed(r, open(files[i], O_WRONLY | O_CLOEXEC), "open %s to write", files[i]);
 }

@@ -24,7 +24,6 @@ leaked(struct report *r, const void *arg)
 {
 	char to[256];
 
-	(void)arg;
 	for (int fd = 3; fd < (int)sizeof(inherited); fd++)
 		if (inherited[fd]) {
 			leads_to(fd, to, sizeof(to));
@@ -40,7 +39,6 @@ standard(struct report *r, const void *arg)
 	struct stat st;
 	char        to[256];
 
-	(void)arg;
 	for (int fd = 0; fd <= 2; fd++) {
 		if (fstat(fd, &st) == -1)
 			continue;
@@ -56,7 +54,6 @@ standard(struct report *r, const void *arg)
 static void
 input_sealed(struct report *r, const void *arg)
 {
-	(void)arg;
 	if (fcntl(STDIN_FILENO, F_GETFL) == -1) {
 		skips(r, "there is no standard input");
 		return;
@@ -73,7 +70,6 @@ working_directory(struct report *r, const void *arg)
 {
 	char path[4096];
 
-	(void)arg;
 	if (getcwd(path, sizeof(path)) == NULL)
 		skips(r, "there is no working directory");
 	else if (path[0] != '/')
@@ -87,7 +83,6 @@ of_init(struct report *r, const void *arg)
 {
 	char path[32];
 
-	(void)arg;
 	for (int fd = 0; fd < 32; fd++) {
 		snprintf(path, sizeof(path), "/proc/1/fd/%d", fd);
 		failed(r, open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), "open %s", path);
@@ -103,7 +98,6 @@ of_others(struct report *r, const void *arg)
 	DIR           *d = opendir("/proc/1/fd");
 	struct dirent *e;
 
-	(void)arg;
 	if (d == NULL) {
 		failed(r, -1, "list /proc/1/fd");
 		return;

@@ -32,7 +32,6 @@ made(struct report *r, const void *arg)
 	static const char *const dirs[] = { "/tmp", "/home", "/workspace", "/dev/shm", "/dev", "/dev/pts" };
 	char                     path[128];
 
-	(void)arg;
 	for (size_t d = 0; d < COUNT(dirs); d++)
 		for (size_t i = 0; i < COUNT(nodes); i++) {
 			snprintf(path, sizeof(path), "%s/attack-%s", dirs[d], nodes[i].name);
@@ -47,7 +46,6 @@ whiteout(struct report *r, const void *arg)
 {
 	char path[128];
 
-	(void)arg;
 	snprintf(path, sizeof(path), "%s/whiteout", scratch());
 	if (mknod(path, S_IFCHR | 0666, makedev(0, 0)) == -1)
 		failed(r, -1, "mknod 0,0");
@@ -82,7 +80,6 @@ is_harmless(const struct stat *st)
 static int
 look_at(const char *path, const struct stat *st, int type, struct FTW *at)
 {
-	(void)at;
 	looked_at += type == FTW_F;
 	if (type == FTW_F && (S_ISBLK(st->st_mode) || S_ISCHR(st->st_mode)) && !is_harmless(st))
 		works(walker, "there is a device %s (%u,%u)", path, major(st->st_rdev), minor(st->st_rdev));
@@ -92,7 +89,6 @@ look_at(const char *path, const struct stat *st, int type, struct FTW *at)
 static void
 found(struct report *r, const void *arg)
 {
-	(void)arg;
 	walker = r;
 	nftw("/dev", look_at, 32, FTW_PHYS);
 	holds(r, "%u files in /dev, and no device that leads anywhere", looked_at);
@@ -151,7 +147,6 @@ terminal_ioctl(struct report *r, const void *arg)
 static void
 controlling(struct report *r, const void *arg)
 {
-	(void)arg;
 	failed(r, open("/dev/tty", O_RDWR | O_CLOEXEC), "open /dev/tty");
 }
 
@@ -162,7 +157,6 @@ line_discipline(struct report *r, const void *arg)
 		25 }; /* SLIP, PPP, AX25, HDLC, HCI, GIGASET, GSM, MCTP */
 	int              tty = own_terminal();
 
-	(void)arg;
 	if (tty == -1) {
 		skips(r, "no terminal of our own can be made");
 		return;

@@ -34,7 +34,6 @@ above_root(struct report *r, const void *arg)
 	static const char *const ways[] = { "/..", "/../../..", "/proc/self/root/.", "/proc/self/root/..",
 		"/proc/self/cwd/../../../../../..", "/tmp/../..", "/proc/self/task/../../../.." };
 
-	(void)arg;
 	for (size_t i = 0; i < COUNT(ways); i++)
 		if (access(ways[i], F_OK) == 0 && !is_same(ways[i], "/"))
 			works(r, "%s is not the root", ways[i]);
@@ -49,7 +48,6 @@ symlinks(struct report *r, const void *arg)
 		"../../../../../etc/shadow", "/proc/1/root", "/proc/1/ns/mnt", "/proc/1/task/1/root" };
 	char                     link[160];
 
-	(void)arg;
 	for (size_t i = 0; i < COUNT(to); i++) {
 		snprintf(link, sizeof(link), "%s/l%zu", scratch(), i);
 		if (symlink(to[i], link) == 0)
@@ -64,7 +62,6 @@ hard_links(struct report *r, const void *arg)
 	static const char *const files[] = { "/usr/bin/env", "/bin/sh", "/usr/bin/su", "/etc/passwd", "/proc/1/exe" };
 	char                     link[160], self[64];
 
-	(void)arg;
 	for (size_t i = 0; i < COUNT(files); i++) {
 		snprintf(link, sizeof(link), "%s/h%zu", scratch(), i);
 		failed(r, linkat(AT_FDCWD, files[i], AT_FDCWD, link, 0), "link %s", files[i]);
@@ -94,7 +91,6 @@ handles(struct report *r, const void *arg)
 	struct handle            h;
 	int                      id;
 
-	(void)arg;
 	for (size_t i = 0; i < COUNT(at); i++) {
 		int mount = open(at[i], O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 
@@ -123,7 +119,6 @@ immutable(struct report *r, const void *arg)
 {
 	int fd = open(scratch_file("flags"), O_RDONLY | O_CLOEXEC), flags = 0;
 
-	(void)arg;
 	if (ioctl(fd, FS_IOC_GETFLAGS, &flags) == -1)
 		flags = 0;
 	for (int flag = FS_IMMUTABLE_FL; flag <= FS_APPEND_FL; flag <<= 1) {
@@ -145,7 +140,6 @@ try_socket(const char *path, const struct stat *st, int type, struct FTW *at)
 	static const int   types[] = { SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET };
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
 
-	(void)at;
 	if (strcmp(path, "/proc") == 0 || strcmp(path, "/usr") == 0)
 		return FTW_SKIP_SUBTREE;
 	looked_at++;
@@ -166,7 +160,6 @@ try_socket(const char *path, const struct stat *st, int type, struct FTW *at)
 static void
 unix_sockets(struct report *r, const void *arg)
 {
-	(void)arg;
 	walker = r;
 	nftw("/", try_socket, 32, FTW_PHYS | FTW_ACTIONRETVAL);
 	holds(r, "%u places, %u sockets, nobody listens", looked_at, sockets);
@@ -182,7 +175,6 @@ control_sockets(struct report *r, const void *arg)
 	char                     path[4200];
 	struct stat              st;
 
-	(void)arg;
 	for (size_t i = 0; i < COUNT(usual); i++)
 		failed(r, lstat(usual[i], &st), "find %s", usual[i]);
 	for (unsigned i = 0; param("state", i) != NULL; i++)
@@ -214,7 +206,6 @@ mount_flags(struct report *r, const void *arg)
 	unsigned       n = 0;
 	FILE          *f = fopen("/proc/self/mountinfo", "re");
 
-	(void)arg;
 	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
 		if (sscanf(line, "%*d %*d %*s %*s %4095s", at) != 1 || statvfs(at, &fs) == -1)
 			continue;

@@ -48,14 +48,12 @@ one_locked_file(int command)
 static long
 one_lock(unsigned i)
 {
-	(void)i;
 	return one_locked_file(F_SETLK);
 }
 
 static long
 one_nameless_lock(unsigned i)
 {
-	(void)i;
 	return one_locked_file(F_OFD_SETLK);
 }
 
@@ -80,7 +78,6 @@ one_timerfd(unsigned i)
 {
 	enum { LEAST = 600 };
 
-	(void)i;
 	return timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC) == -1 ? -1 : LEAST;
 }
 
@@ -91,7 +88,6 @@ one_timer(unsigned i)
 	struct sigevent silent = { .sigev_notify = SIGEV_NONE };
 	timer_t         t;
 
-	(void)i;
 	return timer_create(CLOCK_MONOTONIC, &silent, &t) == -1 ? -1 : LEAST;
 }
 
@@ -100,7 +96,6 @@ one_semaphores(unsigned i)
 {
 	enum { MANY = 32000, LEAST = 64 };
 
-	(void)i;
 	return semget(IPC_PRIVATE, MANY, IPC_CREAT | 0600) == -1 ? -1 : (long)MANY * LEAST;
 }
 
@@ -114,7 +109,6 @@ one_messages(unsigned i)
 	int  q = msgget(IPC_PRIVATE, IPC_CREAT | 0600);
 	long got = 0;
 
-	(void)i;
 	while (q != -1 && msgsnd(q, &m, sizeof(m.text), IPC_NOWAIT) == 0)
 		got += (long)sizeof(m.text);
 	return got == 0 ? -1 : got;
@@ -128,7 +122,6 @@ one_page_table(unsigned i)
 	const size_t   size = (size_t)SPAN * SPANS;
 	volatile char *p = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	(void)i;
 	if (p == MAP_FAILED)
 		return -1;
 	madvise((char *)p, size, MADV_NOHUGEPAGE);
@@ -164,7 +157,6 @@ one_ruleset(unsigned i)
 	enum { LEAST = 600 };
 	const uint64_t attr = 1;
 
-	(void)i;
 	return syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0) == -1 ? -1 : LEAST;
 }
 
@@ -173,7 +165,6 @@ one_memfd(unsigned i)
 {
 	int fd = memfd_create("hoard", MFD_CLOEXEC);
 
-	(void)i;
 	return fd == -1 || write(fd, block, sizeof(block)) != (ssize_t)sizeof(block) ? -1 : (long)sizeof(block);
 }
 
@@ -183,7 +174,6 @@ one_pipe(unsigned i)
 	int  ends[2];
 	long got = 0, n;
 
-	(void)i;
 	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) == -1)
 		return -1;
 	while ((n = write(ends[1], block, sizeof(block))) > 0)
@@ -199,7 +189,6 @@ one_event_queue(unsigned i)
 	int         set = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	const char *names[2] = { "a-name-that-is-told-with-every-event", "another-name-so-that-none-is-merged" };
 
-	(void)i;
 	if (set == -1 || inotify_add_watch(set, scratch(), IN_OPEN | IN_CREATE) == -1)
 		return -1;
 	for (int k = 0; k < EVENTS; k++) {

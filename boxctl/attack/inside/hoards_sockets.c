@@ -75,7 +75,6 @@ one_udp(unsigned i)
 	long               before = -1, now;
 	int                fd = bound(SOCK_DGRAM, &to);
 
-	(void)i;
 	if (from == -1)
 		from = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd == -1)
@@ -95,7 +94,6 @@ one_part(unsigned i)
 	struct sockaddr_in to = loopback(htons(9));
 	int                fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-	(void)i;
 	if (fd == -1)
 		return -1;
 	if (sendto(fd, block, sizeof(block), MSG_MORE, (struct sockaddr *)&to, sizeof(to)) == -1)
@@ -137,7 +135,6 @@ one_tcp(unsigned i)
 	static int                at = -1;
 	static struct sockaddr_in to;
 
-	(void)i;
 	if (at == -1 && ((at = bound(SOCK_STREAM, &to)) == -1 || listen(at, 128) == -1))
 		return -1;
 	int a = connected(&to), b = a == -1 ? -1 : accept4(at, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -177,7 +174,6 @@ one_netlink(unsigned i)
 	long before = -1, now;
 	int  fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
 
-	(void)i;
 	if (fd == -1)
 		return -1;
 	widen(fd);
@@ -195,7 +191,6 @@ one_silent_netlink(unsigned i)
 {
 	enum { LEAST = 1024 };
 
-	(void)i;
 	return socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE) == -1 ? -1 : LEAST;
 }
 
@@ -216,14 +211,12 @@ one_pair(int type)
 static long
 one_stream(unsigned i)
 {
-	(void)i;
 	return one_pair(SOCK_STREAM);
 }
 
 static long
 one_datagram(unsigned i)
 {
-	(void)i;
 	return one_pair(SOCK_DGRAM);
 }
 
@@ -235,7 +228,6 @@ one_member(unsigned i)
 	int              fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	unsigned         n = 0;
 
-	(void)i;
 	memcpy(&group.ipv6mr_multiaddr, "\xff\x02", 2);
 	for (; n < GROUPS; n++) {
 		memcpy(&group.ipv6mr_multiaddr.s6_addr[8], &n, sizeof(n));
@@ -253,7 +245,6 @@ one_keyed(unsigned i)
 	int               fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	unsigned          n = 0;
 
-	(void)i;
 	for (; n < KEYS; n++) {
 		struct sockaddr_in peer = loopback(0);
 
@@ -273,7 +264,6 @@ one_headed(unsigned i)
 	static char                 headers[sizeof(block)] __attribute__((aligned(8)));
 	int                         fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-	(void)i;
 	memcpy(headers, &other, sizeof(other));
 	if (fd == -1 || setsockopt(fd, IPPROTO_IPV6, IPV6_2292PKTOPTIONS, headers, sizeof(headers)) == -1)
 		return -1;
@@ -311,7 +301,6 @@ one_flight(unsigned i)
 	enum { AT_ONCE = 250, LEAST = 400 };
 	int fds[AT_ONCE];
 
-	(void)i;
 	for (int k = 0; k < AT_ONCE; k++)
 		fds[k] = eventfd(0, EFD_CLOEXEC);
 	return send_away(fds, AT_ONCE) == -1 ? -1 : (long)AT_ONCE * LEAST;
@@ -323,7 +312,6 @@ one_passed(unsigned i)
 {
 	int fd = memfd_create("hoard", MFD_CLOEXEC);
 
-	(void)i;
 	if (fd == -1 || write(fd, block, sizeof(block)) != (ssize_t)sizeof(block))
 		return -1;
 	return send_away(&fd, 1) == -1 ? -1 : (long)sizeof(block);

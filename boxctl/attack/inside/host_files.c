@@ -20,8 +20,6 @@ static unsigned       looked_at;
 static int
 no_file(const char *path, const struct stat *st, int type, struct FTW *at)
 {
-	(void)st;
-	(void)at;
 	looked_at++;
 	if (type == FTW_F) {
 		works(walker, "there is %s", path);
@@ -60,7 +58,6 @@ secrets(struct report *r, const void *arg)
 		"/root/.ssh/id_rsa", "/root/.bash_history", "/var/lib/boxd", "/var/log/syslog", "/var/lib/docker",
 		"/var/lib/systemd/random-seed", "/boot/vmlinuz", "/proc/1/root/etc/shadow" };
 
-	(void)arg;
 	for (size_t i = 0; i < COUNT(files); i++)
 		failed(r, open(files[i], O_RDONLY | O_NONBLOCK | O_CLOEXEC), "read %s", files[i]);
 }
@@ -75,7 +72,6 @@ new_file(struct report *r, const void *arg)
 		"/usr/local/bin" };
 	char                     path[64];
 
-	(void)arg;
 	for (size_t i = 0; i < COUNT(dirs); i++) {
 		snprintf(path, sizeof(path), "%s/box-attack", dirs[i]);
 		failed(r, open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600), "make a file in %s", dirs[i]);
@@ -91,7 +87,6 @@ changed(struct report *r, const void *arg)
 	static const char *const files[] = { "/usr/bin/env", "/bin/sh", "/etc/passwd", "/usr", "/etc", "/" };
 	char                     other[64];
 
-	(void)arg;
 	for (size_t i = 0; i < COUNT(files); i++) {
 		snprintf(other, sizeof(other), "%s.attack", files[i]);
 		failed(r, chmod(files[i], 0777), "chmod %s", files[i]);
@@ -113,7 +108,6 @@ masks(struct report *r, const void *arg)
 	static const char *const masked[] = { "/proc/acpi", "/proc/asound", "/proc/scsi", "/proc/keys", "/proc/kcore" };
 	struct stat              st;
 
-	(void)arg;
 	for (size_t i = 0; i < COUNT(masked); i++) {
 		int fd = open(masked[i], O_PATH | O_CLOEXEC);
 

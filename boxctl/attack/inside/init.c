@@ -25,7 +25,6 @@ enum { INIT = 1, KCMP_FILES_TYPE = 2, IOPRIO_PROCESS = 1 };
 static void
 traced(struct report *r, const void *arg)
 {
-	(void)arg;
 	failed(r, ptrace(PTRACE_SEIZE, INIT, 0, 0), "ptrace(SEIZE)");
 	failed(r, ptrace(PTRACE_ATTACH, INIT, 0, 0), "ptrace(ATTACH)");
 	failed(r, syscall(SYS_kcmp, getpid(), INIT, KCMP_FILES_TYPE, 0, 0), "kcmp");
@@ -37,7 +36,6 @@ memory(struct report *r, const void *arg)
 	char         here[64] = "";
 	struct iovec local = { here, sizeof(here) };
 
-	(void)arg;
 	/* where static programs and stacks usually are; any answer but a refusal means that somebody looked */
 	static const uintptr_t places[] = { 0x400000, 0x555555554000, 0x7ffff7ff0000, 0x7ffffffde000, 0x1000 };
 	for (size_t i = 0; i < COUNT(places); i++) {
@@ -54,7 +52,6 @@ by_pidfd(struct report *r, const void *arg)
 	int          pidfd = (int)syscall(SYS_pidfd_open, INIT, 0);
 	struct iovec remote = { (void *)0x400000, 4096 };
 
-	(void)arg;
 	if (pidfd == -1) {
 		failed(r, -1, "pidfd_open");
 		return;
@@ -70,7 +67,6 @@ limits(struct report *r, const void *arg)
 {
 	struct rlimit none = { 0, 0 };
 
-	(void)arg;
 	for (int what = 0; what < RLIM_NLIMITS; what++)
 		if (what != RLIMIT_CORE) /* is taken without effect */
 			failed(r, prlimit(INIT, what, &none, NULL), "prlimit %d", what);
@@ -82,7 +78,6 @@ priority(struct report *r, const void *arg)
 	struct sched_param param = { 0 };
 	cpu_set_t          set;
 
-	(void)arg;
 	CPU_ZERO(&set);
 	CPU_SET(0, &set);
 	failed(r, setpriority(PRIO_PROCESS, INIT, 19), "setpriority");
@@ -103,7 +98,6 @@ pages(struct report *r, const void *arg)
 	void         *head;
 	size_t        len;
 
-	(void)arg;
 	if (syscall(SYS_move_pages, 0, 0, NULL, NULL, NULL, 0) == -1 && errno == ENOSYS)
 		holds(r, "this kernel moves no pages");
 	else {
@@ -146,7 +140,6 @@ signals(struct report *r, const void *arg)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, INIT, 0);
 
-	(void)arg;
 	for (int s = 1; s <= 64; s++) {
 		siginfo_t info = { .si_signo = s, .si_code = -1 };
 
@@ -170,7 +163,6 @@ owner_signals(struct report *r, const void *arg)
 {
 	int ends[2];
 
-	(void)arg;
 	if (pipe2(ends, O_CLOEXEC) == -1) {
 		skips(r, "no pipe");
 		return;
@@ -190,7 +182,6 @@ owner_signals(struct report *r, const void *arg)
 static void
 everybody(struct report *r, const void *arg)
 {
-	(void)arg;
 	kill(-1, SIGSTOP);
 	kill(-1, SIGCONT);
 	kill(-1, SIGTERM);
@@ -203,7 +194,6 @@ everybody(struct report *r, const void *arg)
 static void
 zombies(struct report *r, const void *arg)
 {
-	(void)arg;
 	for (int i = 0; i < 2000; i++) {
 		pid_t pid = fork();
 

@@ -29,7 +29,6 @@ raised(struct report *r, const void *arg)
 	char     before[4096], after[4096];
 	unsigned tried = 0;
 
-	(void)arg;
 	limits_now(before, sizeof(before));
 	for (int what = 0; what < RLIM_NLIMITS; what++) {
 		struct rlimit now, more;
@@ -56,7 +55,6 @@ cores(struct report *r, const void *arg)
 {
 	struct rlimit now = { 0 }, more = { RLIM_INFINITY, RLIM_INFINITY };
 
-	(void)arg;
 	(void)!prlimit(0, RLIMIT_CORE, &more, NULL);
 	(void)!setrlimit(RLIMIT_CORE, &more);
 	getrlimit(RLIMIT_CORE, &now);
@@ -72,7 +70,6 @@ nicer(struct report *r, const void *arg)
 {
 	int now = getpriority(PRIO_PROCESS, 0);
 
-	(void)arg;
 	failed(r, setpriority(PRIO_PROCESS, 0, now - 1), "a better priority");
 	failed(r, setpriority(PRIO_PROCESS, 0, -20), "the best priority");
 	failed(r, setpriority(PRIO_USER, 0, -20), "the best priority for the user");
@@ -92,7 +89,6 @@ real_time(struct report *r, const void *arg)
 		.size = sizeof(deadline), .policy = 6, .runtime = 1000000, .deadline = 10000000, .period = 10000000
 	};
 
-	(void)arg;
 	failed(r, sched_setscheduler(0, SCHED_FIFO, &one), "SCHED_FIFO");
 	failed(r, sched_setscheduler(0, SCHED_RR, &one), "SCHED_RR");
 	failed(r, syscall(SYS_sched_setattr, 0, &deadline, 0), "SCHED_DEADLINE");
@@ -105,7 +101,6 @@ oom_score(struct report *r, const void *arg)
 	static const char *const lower[] = { "-1000", "-17", "-1", "0" };
 	char                     before[32], after[32];
 
-	(void)arg;
 	slurp("/proc/self/oom_score_adj", before, sizeof(before));
 	for (size_t i = 0; i < COUNT(lower); i++) {
 		int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -124,7 +119,6 @@ locked_memory(struct report *r, const void *arg)
 {
 	struct rlimit now;
 
-	(void)arg;
 	if (getrlimit(RLIMIT_MEMLOCK, &now) == -1 || now.rlim_cur > 1UL << 30) {
 		works(r, "locked memory has no limit");
 		return;
@@ -144,7 +138,6 @@ large_pipe(struct report *r, const void *arg)
 {
 	int ends[2];
 
-	(void)arg;
 	if (pipe2(ends, O_CLOEXEC) == -1)
 		failed(r, -1, "pipe");
 	else
@@ -156,7 +149,6 @@ huge_pages(struct report *r, const void *arg)
 {
 	void *p = mmap(NULL, 2 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
 
-	(void)arg;
 	failed(r, p == MAP_FAILED ? -1 : 0, "a huge page of the host's pool");
 }
 
@@ -167,7 +159,6 @@ tmp_size(struct report *r, const void *arg)
 	const off_t size = (off_t)1 << 36;
 	int         fd = open(scratch_file("large"), O_WRONLY | O_CLOEXEC);
 
-	(void)arg;
 	failed(r, fallocate(fd, 0, 0, size), "allocate 64 GiB in /tmp");
 	close(fd);
 }
@@ -179,7 +170,6 @@ project(struct report *r, const void *arg)
 	static const char *const dirs[] = { "/workspace", "/tmp", "/home" };
 	struct fsxattr           attr = { 0 };
 
-	(void)arg;
 	for (size_t i = 0; i < COUNT(dirs); i++) {
 		int fd = open(dirs[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 

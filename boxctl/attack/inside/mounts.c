@@ -23,7 +23,6 @@ new_file_systems(struct report *r, const void *arg)
 		"ext4", "cgroup", "cgroup2", "debugfs", "tracefs", "securityfs", "bpf", "fuse", "binfmt_misc", "ramfs",
 		"hugetlbfs", "configfs", "pstore", "efivarfs", "nfs", "9p", "autofs" };
 
-	(void)arg;
 	for (size_t i = 0; i < COUNT(types); i++) {
 		refused(r, syscall(SYS_mount, types[i], scratch(), types[i], 0, ""), "mount(%s)", types[i]);
 		refused(r, syscall(SYS_fsopen, types[i], 0), "fsopen(%s)", types[i]);
@@ -33,7 +32,6 @@ new_file_systems(struct report *r, const void *arg)
 static void
 bind(struct report *r, const void *arg)
 {
-	(void)arg;
 	refused(r, syscall(SYS_mount, "/", scratch(), NULL, BIND | RECURSIVE, NULL), "mount --rbind /");
 	refused(r, syscall(SYS_mount, "/proc/1/root", scratch(), NULL, BIND, NULL), "mount --bind /proc/1/root");
 	refused(r, syscall(SYS_mount, "/dev/null", scratch_file("f"), NULL, BIND, NULL), "mount --bind /dev/null");
@@ -45,7 +43,6 @@ remount(struct report *r, const void *arg)
 {
 	static const char *const sealed[] = { "/", "/usr", "/proc/sys", "/proc/irq", "/dev", "/etc/ssl" };
 
-	(void)arg;
 	for (size_t i = 0; i < COUNT(sealed); i++) {
 		struct mount_attr attr = { .attr_clr = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV };
 
@@ -63,7 +60,6 @@ unmount(struct report *r, const void *arg)
 	static const char *const masks[] = { "/proc/keys", "/proc/kcore", "/proc/sys", "/proc/acpi", "/proc", "/usr",
 		"/tmp", "/dev" };
 
-	(void)arg;
 	for (size_t i = 0; i < COUNT(masks); i++)
 		refused(r, syscall(SYS_umount2, masks[i], DETACH), "umount2(%s)", masks[i]);
 }
@@ -73,7 +69,6 @@ trees(struct report *r, const void *arg)
 {
 	struct mount_attr attr = { 0 };
 
-	(void)arg;
 	refused(r, syscall(SYS_open_tree, AT_FDCWD, "/", CLONE_TREE | AT_RECURSIVE), "open_tree(/, clone)");
 	refused(r, syscall(SYS_open_tree, AT_FDCWD, "/proc", CLONE_TREE), "open_tree(/proc, clone)");
 	refused(r, syscall(NR_OPEN_TREE_ATTR, AT_FDCWD, "/", CLONE_TREE, &attr, sizeof(attr)), "open_tree_attr(/)");
@@ -87,7 +82,6 @@ resized(struct report *r, const void *arg)
 {
 	static const char *const at[] = { "/tmp", "/home", "/workspace", "/dev/shm" };
 
-	(void)arg;
 	for (size_t i = 0; i < COUNT(at); i++) {
 		refused(r, syscall(SYS_mount, NULL, at[i], NULL, REMOUNT, "size=100g"), "remount %s larger", at[i]);
 		int fs = (int)syscall(SYS_fspick, AT_FDCWD, at[i], 0);
@@ -98,7 +92,6 @@ resized(struct report *r, const void *arg)
 static void
 roots(struct report *r, const void *arg)
 {
-	(void)arg;
 	refused(r, syscall(SYS_chroot, scratch()), "chroot");
 	refused(r, syscall(SYS_chroot, "/proc/self/root"), "chroot(/proc/self/root)");
 	refused(r, syscall(SYS_pivot_root, ".", "."), "pivot_root");
@@ -117,7 +110,6 @@ listing(struct report *r, const void *arg)
 	static char text[128 * 1024];
 	long        shown = 0;
 
-	(void)arg;
 	slurp("/proc/self/mountinfo", text, sizeof(text));
 	for (const char *p = text; (p = strchr(p, '\n')) != NULL; p++)
 		shown++;

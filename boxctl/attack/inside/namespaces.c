@@ -95,7 +95,6 @@ by_pidfd(struct report *r, const void *arg)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, 1, 0);
 
-	(void)arg;
 	if (pidfd == -1) {
 		failed(r, -1, "pidfd_open init");
 		return;
@@ -115,7 +114,6 @@ parents(struct report *r, const void *arg)
 	static const char *const kinds[] = { "user", "pid" };
 	char                     path[64];
 
-	(void)arg;
 	for (size_t i = 0; i < COUNT(kinds); i++) {
 		snprintf(path, sizeof(path), "/proc/self/ns/%s", kinds[i]);
 		int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -133,7 +131,6 @@ neighbours(struct report *r, const void *arg)
 	uint64_t info[8] = { sizeof(uint64_t) * 2 };
 	int      fd = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
 
-	(void)arg;
 	if (fd == -1) {
 		skips(r, "our own mount namespace cannot be opened");
 		return;
@@ -152,7 +149,6 @@ host_root(struct report *r, const void *arg)
 	unsigned long inside, outside, n;
 	char          text[256];
 
-	(void)arg;
 	if (slurp("/proc/self/uid_map", text, sizeof(text)) <= 0) {
 		skips(r, "/proc/self/uid_map cannot be read");
 		return;
@@ -174,7 +170,6 @@ map_written(struct report *r, const void *arg)
 	static const char *const files[] = { "uid_map", "gid_map", "setgroups" };
 	char                     path[64];
 
-	(void)arg;
 	for (size_t i = 0; i < COUNT(files); i++) {
 		snprintf(path, sizeof(path), "/proc/self/%s", files[i]);
 		const char *text = i == 2 ? "allow" : "0 0 1\n";

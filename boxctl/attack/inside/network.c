@@ -95,7 +95,6 @@ broadcast(struct report *r, const void *arg)
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(9), .sin_addr = { INADDR_BROADCAST } };
 	int                s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), one = 1;
 
-	(void)arg;
 	setsockopt(s, SOL_SOCKET, SO_BROADCAST, &one, sizeof(one));
 	failed(r, sendto(s, "boxd", 4, 0, (struct sockaddr *)&to, sizeof(to)), "broadcast");
 }
@@ -108,7 +107,6 @@ fast_open(struct report *r, const void *arg)
 	socklen_t               len = address_of(&to, &address);
 	int                     s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-	(void)arg;
 	long n = sendto(s, "boxd", 4, FASTOPEN | MSG_NOSIGNAL, (struct sockaddr *)&address, len);
 	if (n == -1 && errno == EINPROGRESS)
 		works(r, "a connection with data in its first packet begins");
@@ -124,7 +122,6 @@ dns(struct report *r, const void *arg)
 	char              text[4096], answer[512];
 	size_t            n = 3;
 
-	(void)arg;
 	slurp("/etc/resolv.conf", text, sizeof(text));
 	for (char *line = strtok(text, "\n"); line != NULL && n < COUNT(servers); line = strtok(NULL, "\n"))
 		if (strncmp(line, "nameserver ", 11) == 0 && strchr(line, ':') == NULL)
@@ -151,7 +148,6 @@ devices(struct report *r, const void *arg)
 {
 	struct if_nameindex *all = if_nameindex();
 
-	(void)arg;
 	for (struct if_nameindex *i = all; i != NULL && i->if_name != NULL; i++)
 		if (strcmp(i->if_name, "lo") != 0)
 			works(r, "there is a device %s", i->if_name);
@@ -202,7 +198,6 @@ netlink_changes(struct report *r, const void *arg)
 		{ "a neighbour", RTM_NEWNEIGH }, { "a rule", RTM_NEWRULE }, { "a queue", RTM_NEWQDISC },
 		{ "a filter", RTM_NEWTFILTER } };
 
-	(void)arg;
 	for (size_t i = 0; i < COUNT(changes); i++)
 		refused(r, ask_netlink(changes[i].type), "add %s by netlink", changes[i].name);
 }
@@ -215,7 +210,6 @@ ioctl_changes(struct report *r, const void *arg)
 	struct rtentry             route = { .rt_dst = { .sa_family = AF_INET } };
 	int                        s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-	(void)arg;
 	for (size_t i = 0; i < COUNT(calls); i++)
 		refused(r, ioctl(s, calls[i], &device), "change lo by ioctl 0x%lx", calls[i]);
 	refused(r, ioctl(s, SIOCADDRT, &route), "add a route by ioctl");
@@ -251,7 +245,6 @@ host_abstract(struct report *r, const void *arg)
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
 	int                s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	(void)arg;
 	if (name == NULL || strlen(name) + 1 > sizeof(to.sun_path)) {
 		skips(r, "needs boxctl's half");
 		return;

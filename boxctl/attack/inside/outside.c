@@ -59,7 +59,6 @@ killed(struct report *r, const void *arg)
 {
 	const char *text = param("victim", 0);
 
-	(void)arg;
 	if (text != NULL && !is_our_own(atoi(text))) {
 		siginfo_t info = { .si_signo = SIGKILL, .si_code = -1 };
 
@@ -77,7 +76,6 @@ posix_shared_memory(struct report *r, const void *arg)
 	const char *name = param("ipc", 0);
 	char        path[64];
 
-	(void)arg;
 	if (name != NULL) {
 		snprintf(path, sizeof(path), "/dev/shm/%.40s", name);
 		failed(r, open(path, O_RDWR | O_CLOEXEC), "open the host's shared memory");
@@ -90,7 +88,6 @@ posix_queue(struct report *r, const void *arg)
 {
 	const char *name = param("mq", 0);
 
-	(void)arg;
 	if (name != NULL)
 		failed(r, syscall(SYS_mq_open, name, O_RDWR | O_CLOEXEC, 0, NULL), "open the host's message queue");
 	needs_boxctl(r);
@@ -101,7 +98,6 @@ sysv_shared_memory(struct report *r, const void *arg)
 {
 	const char *id = param("shmid", 0), *key = param("shmkey", 0);
 
-	(void)arg;
 	if (key != NULL)
 		failed(r, shmget((key_t)strtol(key, NULL, 10), 0, 0), "find the host's segment by its key");
 	if (id != NULL) {
@@ -117,7 +113,6 @@ host_file(struct report *r, const void *arg)
 {
 	const char *path;
 
-	(void)arg;
 	for (unsigned i = 0; (path = param("file", i)) != NULL; i++)
 		failed(r, open(path, O_RDONLY | O_CLOEXEC), "open a file of the host, by its path");
 	needs_boxctl(r);

@@ -28,7 +28,6 @@ has_any(struct report *r, const void *arg)
 	static const char *const sets[] = { "CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb" };
 	char                     value[64];
 
-	(void)arg;
 	for (size_t i = 0; i < COUNT(sets); i++)
 		if (status_field("/proc/self/status", sets[i], value, sizeof(value)) && strtoull(value, NULL, 16) != 0)
 			works(r, "%s is %s", sets[i], value);
@@ -42,7 +41,6 @@ capset_all(struct report *r, const void *arg)
 	struct __user_cap_data_struct   all[2] = { { ~0U, ~0U, ~0U }, { ~0U, ~0U, ~0U } };
 	struct __user_cap_data_struct   inherit[2] = { { 0, 0, ~0U }, { 0, 0, ~0U } };
 
-	(void)arg;
 	refused(r, syscall(SYS_capset, &header, all), "capset");
 	refused(r, syscall(SYS_capset, &header, inherit), "capset, inheritable alone");
 	for (int cap = 0; cap <= 40; cap++)
@@ -52,7 +50,6 @@ capset_all(struct report *r, const void *arg)
 static void
 securebits(struct report *r, const void *arg)
 {
-	(void)arg;
 	refused(r, prctl(PR_SET_SECUREBITS, 0), "securebits 0");
 	refused(r, prctl(PR_SET_SECUREBITS, SECBIT_KEEP_CAPS | SECBIT_NO_SETUID_FIXUP), "securebits, no fixup");
 }
@@ -64,7 +61,6 @@ other_user(struct report *r, const void *arg)
 {
 	gid_t group = 5;
 
-	(void)arg;
 	failed(r, syscall(SYS_setuid, 1), "setuid(1)");
 	failed(r, syscall(SYS_setresuid, 65534, 65534, 65534), "setresuid(65534)");
 	failed(r, syscall(SYS_setgid, 1), "setgid(1)");
@@ -116,7 +112,6 @@ setuid_program(struct report *r, const void *arg)
 	struct stat st;
 	unsigned    n = 0;
 
-	(void)arg;
 	for (size_t i = 0; i < COUNT(setuid_programs); i++)
 		if (stat(setuid_programs[i], &st) == 0 && (st.st_mode & S_ISUID) != 0) {
 			compare_rights(r, setuid_programs[i]);
@@ -131,7 +126,6 @@ setuid_program(struct report *r, const void *arg)
 static void
 no_new_privs(struct report *r, const void *arg)
 {
-	(void)arg;
 	prctl(PR_SET_NO_NEW_PRIVS, 0, 0, 0, 0);
 	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
 		works(r, "no_new_privs is not set");
@@ -145,7 +139,6 @@ filter(struct report *r, const void *arg)
 {
 	char value[32] = "";
 
-	(void)arg;
 	status_field("/proc/self/status", "Seccomp", value, sizeof(value));
 	if (atoi(value) != 2)
 		works(r, "no seccomp filter is in force (mode %s)", value);
@@ -166,7 +159,6 @@ null_page(struct report *r, const void *arg)
 {
 	void *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 
-	(void)arg;
 	failed(r, p == MAP_FAILED ? -1 : 0, "map the page at 0");
 }
 
@@ -181,7 +173,6 @@ file_capability(struct report *r, const void *arg)
 		.data = { { ~0U, 0 }, { ~0U, 0 } } };
 	const char            *path = scratch_file("capable");
 
-	(void)arg;
 	failed(r, setxattr(path, "security.capability", &cap, sizeof(cap), 0), "set a file capability");
 	failed(
 	    r, setxattr(path, "security.capability", &for_root, sizeof(for_root), 0), "set one for a namespace's root");

@@ -47,7 +47,6 @@ listed(struct report *r, const void *arg)
 	struct dirent *e;
 	unsigned       n = 0;
 
-	(void)arg;
 	while (d != NULL && (e = readdir(d)) != NULL) {
 		char path[300], name[64] = "?";
 		int  pid = atoi(e->d_name);
@@ -70,7 +69,6 @@ hidden(struct report *r, const void *arg)
 {
 	enum { MOST = 70000 };
 
-	(void)arg;
 	for (int pid = 2; pid < MOST; pid++)
 		if (kill(pid, 0) == 0 && !is_ours(pid))
 			works(r, "process %d can be signalled", pid);
@@ -85,7 +83,6 @@ environments(struct report *r, const void *arg)
 	struct dirent *e;
 	char           path[300], text[4096];
 
-	(void)arg;
 	while (d != NULL && (e = readdir(d)) != NULL) {
 		int pid = atoi(e->d_name);
 
@@ -110,7 +107,6 @@ variables(struct report *r, const void *arg)
 	static const char *const known[] = { "HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TMPDIR", "USER", "PWD",
 		"OLDPWD", "SHLVL", "_" };
 
-	(void)arg;
 	for (char **e = environ; *e != NULL; e++) {
 		size_t n = strcspn(*e, "="), i = 0;
 
@@ -143,7 +139,6 @@ mountinfo(struct report *r, const void *arg)
 	unsigned n = 0;
 	FILE    *f = fopen("/proc/self/mountinfo", "re");
 
-	(void)arg;
 	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
 		const char *dash = strstr(line, " - ");
 
@@ -172,7 +167,6 @@ state_paths(struct report *r, const void *arg)
 	static char              text[256 * 1024];
 	const char              *state = param("state", 0);
 
-	(void)arg;
 	if (state == NULL || strlen(state) < 5) {
 		skips(r, "needs boxctl's half");
 		return;
@@ -188,7 +182,6 @@ cgroup_paths(struct report *r, const void *arg)
 {
 	char text[8192];
 
-	(void)arg;
 	if (slurp("/proc/self/cgroup", text, sizeof(text)) <= 0) {
 		skips(r, "this kernel has no cgroups");
 		return;
@@ -207,7 +200,6 @@ maps(struct report *r, const void *arg)
 {
 	static char text[128 * 1024];
 
-	(void)arg;
 	slurp("/proc/self/maps", text, sizeof(text));
 	for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
 		const char *path = strchr(line, '/');
@@ -236,7 +228,6 @@ is_own_entry(const char *path)
 static int
 try_writing(const char *path, const struct stat *st, int type, struct FTW *at)
 {
-	(void)at;
 	if (strncmp(path, "/proc/", 6) == 0 && is_own_entry(path))
 		return FTW_SKIP_SUBTREE;
 	if (type != FTW_F || S_ISCHR(st->st_mode))

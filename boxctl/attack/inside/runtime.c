@@ -42,7 +42,6 @@ of_init(struct report *r, const void *arg)
 {
 	char to[256];
 
-	(void)arg;
 	try_writing(r, "/proc/1/exe");
 	failed(r, readlink("/proc/1/exe", to, sizeof(to)), "read the link /proc/1/exe");
 	failed(r, open("/proc/1/exe", O_RDONLY | O_CLOEXEC), "open /proc/1/exe to read");
@@ -81,7 +80,6 @@ of_a_command(struct report *r, const void *arg)
 	int   feed = -1;
 	pid_t pid = start_cat(&feed);
 
-	(void)arg;
 	if (pid == -1) {
 		skips(r, "no pipe or process for it");
 		return;
@@ -121,7 +119,6 @@ of_list(struct report *r, const void *arg)
 static int
 become_init(void *arg)
 {
-	(void)arg;
 	execl("/proc/1/exe", "box-init", "mark", "1", (char *)NULL);
 	return errno == EACCES || errno == EPERM || errno == ENOENT ? 0 : 1;
 }
@@ -130,7 +127,6 @@ become_init(void *arg)
 static void
 executed(struct report *r, const void *arg)
 {
-	(void)arg;
 	if (in_child(become_init, NULL) == 0)
 		holds(r, "execute /proc/1/exe: refused");
 	else

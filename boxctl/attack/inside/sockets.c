@@ -41,7 +41,6 @@ one_family(struct report *r, const void *arg)
 static void
 every_family(struct report *r, const void *arg)
 {
-	(void)arg;
 	for (int family = 0; family <= FAMILIES; family++)
 		if (!is_usual(family))
 			try_family(r, family);
@@ -55,7 +54,6 @@ high_bits(struct report *r, const void *arg)
 {
 	static const long families[] = { AF_PACKET, AF_VSOCK, AF_ALG, AF_KEY };
 
-	(void)arg;
 	for (size_t i = 0; i < COUNT(families); i++)
 		failed(r, syscall(SYS_socket, families[i] | 1L << 32, (long)SOCK_RAW, 0L), "family %ld with high bits",
 		    families[i]);
@@ -65,7 +63,6 @@ high_bits(struct report *r, const void *arg)
 static void
 netlink(struct report *r, const void *arg)
 {
-	(void)arg;
 	for (int protocol = 1; protocol < NETLINKS; protocol++)
 		failed(r, socket(AF_NETLINK, SOCK_RAW, protocol), "netlink protocol %d", protocol);
 }
@@ -76,7 +73,6 @@ raw(struct report *r, const void *arg)
 	static const int protocols[] = { IPPROTO_ICMP, IPPROTO_TCP, IPPROTO_UDP, IPPROTO_RAW, IPPROTO_GRE,
 		IPPROTO_ESP };
 
-	(void)arg;
 	for (size_t i = 0; i < COUNT(protocols); i++)
 		failed(r, socket(AF_INET, SOCK_RAW, protocols[i]), "raw socket, protocol %d", protocols[i]);
 	failed(r, socket(AF_INET6, SOCK_RAW, IPPROTO_ICMPV6), "raw ICMPv6 socket");
@@ -87,7 +83,6 @@ raw(struct report *r, const void *arg)
 static void
 ping(struct report *r, const void *arg)
 {
-	(void)arg;
 	failed(r, socket(AF_INET, SOCK_DGRAM, IPPROTO_ICMP), "ICMP socket");
 	failed(r, socket(AF_INET6, SOCK_DGRAM, IPPROTO_ICMPV6), "ICMPv6 socket");
 }
@@ -99,7 +94,6 @@ options(struct report *r, const void *arg)
 	int     s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
 	uint8_t table[96] = "filter";
 
-	(void)arg;
 	failed(r, setsockopt(s, SOL_SOCKET, SO_MARK, &one, sizeof(one)), "SO_MARK");
 	failed(r, setsockopt(s, SOL_SOCKET, SO_DEBUG, &one, sizeof(one)), "SO_DEBUG");
 	failed(r, setsockopt(s, SOL_SOCKET, SO_SNDBUFFORCE, &one, sizeof(one)), "SO_SNDBUFFORCE");
@@ -117,7 +111,6 @@ filters(struct report *r, const void *arg)
 	struct sock_fprog  program = { 1, &all };
 	int                s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), one = 1;
 
-	(void)arg;
 	failed(r, setsockopt(s, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)), "SO_ATTACH_FILTER");
 	setsockopt(s, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one));
 	failed(r, setsockopt(s, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &program, sizeof(program)),
@@ -128,7 +121,6 @@ filters(struct report *r, const void *arg)
 static void
 mptcp(struct report *r, const void *arg)
 {
-	(void)arg;
 	failed(r, socket(AF_INET, SOCK_STREAM, PROTOCOL_MPTCP), "MPTCP socket");
 	failed(r, socket(AF_INET6, SOCK_STREAM, PROTOCOL_MPTCP), "MPTCP socket over IPv6");
 }

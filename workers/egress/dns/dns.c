@@ -114,7 +114,6 @@ on_rested(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct dns *d = w->data;
 
-	(void)revents;
 	ev_io_start(loop, &d->ready);
 	hold_streams(d, false);
 }
@@ -274,8 +273,6 @@ on_datagram(struct ev_loop *loop, ev_io *io, int revents)
 	struct dns *d = io->data;
 	uint8_t     bytes[QUESTION_MOST + 1]; /* one more: a longer one is seen to be too long */
 
-	(void)loop;
-	(void)revents;
 	for (int i = 0; i < BURST; i++) {
 		struct origin o = { .from_len = sizeof(o.from) };
 		ssize_t       n = recvfrom(

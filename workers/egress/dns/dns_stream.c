@@ -117,7 +117,6 @@ on_ready(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct dns_stream *s = w->data;
 
-	(void)loop;
 	if (revents & EV_WRITE && s->out.len > 0)
 		write_some(s);
 	if (revents & EV_READ && !s->ended)
@@ -133,8 +132,6 @@ on_idle(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct dns_stream *s = w->data;
 
-	(void)loop;
-	(void)revents;
 	if (s->waiting == 0 || s->out.len > 0)
 		s->ops->on_gone(s->arg, s);
 }

@@ -82,8 +82,6 @@ on_tick(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct resolver *r = w->data;
 
-	(void)loop;
-	(void)revents;
 	ares_process_fd(r->channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
 	wind(r);
 }
@@ -98,7 +96,6 @@ on_ready(struct ev_loop *loop, ev_io *w, int revents)
 	struct resolver *r = watch->resolver;
 	int              fd = w->fd;
 
-	(void)loop;
 	ares_process_fd(
 	    r->channel, revents & EV_READ ? fd : ARES_SOCKET_BAD, revents & EV_WRITE ? fd : ARES_SOCKET_BAD);
 	wind(r);
@@ -162,8 +159,6 @@ on_answer(void *arg, int status, int timeouts, unsigned char *bytes, int n)
 {
 	struct ask *a = arg;
 
-	(void)status;
-	(void)timeouts;
 	if (a == a->resolver->asking)
 		a->failed = true;
 	else if (!a->resolver->changing)

@@ -119,8 +119,6 @@ fairq_run(struct fairq *t)
 static void
 on_more(struct ev_loop *loop, ev_idle *w, int revents)
 {
-	(void)loop;
-	(void)revents;
 	fairq_run(w->data);
 }
 
@@ -129,8 +127,6 @@ on_reported(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct fairq *t = w->data;
 
-	(void)loop;
-	(void)revents;
 	read_events(t);
 	fairq_run(t);
 }

@@ -106,8 +106,6 @@ finish_connecting(struct flow *f, uint32_t news)
 static void
 on_late(struct ev_loop *loop, ev_timer *w, int revents)
 {
-	(void)loop;
-	(void)revents;
 	over(w->data, FLOW_FAILED);
 }
 
@@ -126,8 +124,6 @@ on_hello_late(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct flow *f = w->data;
 
-	(void)loop;
-	(void)revents;
 	if (!said(f, SAID_LATE, ""))
 		over(f, FLOW_DENIED);
 }

@@ -66,8 +66,6 @@ on_client_hello(SSL *ssl, int *alert, void *arg)
 	const unsigned char *p;
 	size_t               n;
 
-	(void)alert;
-	(void)arg;
 	l->said = SAID_NO_NAME;
 	if (SSL_client_hello_get0_ext(ssl, TLSEXT_TYPE_server_name, &p, &n) == 1)
 		l->said = read_server_name(p, n, l->name);

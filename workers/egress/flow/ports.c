@@ -127,8 +127,6 @@ on_ready(struct ev_loop *loop, ev_io *w, int revents)
 	struct ports *s = p->standin->ports;
 	int           standin = p->standin->fd;
 
-	(void)loop;
-	(void)revents;
 	ssize_t n = recv(w->fd, s->bytes, sizeof(s->bytes), 0);
 	int     error = n == -1 ? errno : 0;
 	if (error == EAGAIN || error == EINTR)

@@ -343,7 +343,6 @@ on_ready(struct visitor *v, const struct msg *m)
 static void
 on_admitted(struct visitor *v, const struct msg *m)
 {
-	(void)m;
 	upgrade(v);
 }
 

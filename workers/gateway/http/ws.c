@@ -134,7 +134,6 @@ on_wslay_send(wslay_event_context_ptr ctx, const uint8_t *bytes, size_t n, int f
 	struct ws *w = arg;
 	struct buf b = { 0 };
 
-	(void)flags;
 	buf_append(&b, bytes, n);
 	if (b.failed) {
 		wslay_event_set_error(ctx, WSLAY_ERR_CALLBACK_FAILURE);
@@ -235,7 +234,6 @@ on_goodbye(struct ev_loop *loop, ev_timer *t, int revents)
 {
 	struct ws *w = t->data;
 
-	(void)revents;
 	if (flow_queued(w->flow) > 0) { /* it has not seen it yet; the flow has its own patience */
 		ev_timer_set(t, LIM_WS_CLOSE_SEC, 0.);
 		ev_timer_start(loop, t);
@@ -251,7 +249,6 @@ on_wslay_recv(wslay_event_context_ptr ctx, uint8_t *out, size_t n, int flags, vo
 {
 	struct ws *w = arg;
 
-	(void)flags;
 	if (w->feed_len == 0) {
 		wslay_event_set_error(ctx, WSLAY_ERR_WOULDBLOCK);
 		return -1;
@@ -268,7 +265,6 @@ on_frame(wslay_event_context_ptr ctx, const struct wslay_event_on_frame_recv_sta
 {
 	struct ws *w = arg;
 
-	(void)ctx;
 	w->frame = f->opcode;
 	if (wslay_is_ctrl_frame(f->opcode))
 		return;
@@ -290,7 +286,6 @@ on_chunk(wslay_event_context_ptr ctx, const struct wslay_event_on_frame_recv_chu
 {
 	struct ws *w = arg;
 
-	(void)ctx;
 	if (wslay_is_ctrl_frame(w->frame) || w->kind != WSLAY_TEXT_FRAME || w->state != OPEN)
 		return;
 	size_t before = w->text.len;
@@ -429,7 +424,6 @@ on_silence(struct ev_loop *loop, ev_timer *t, int revents)
 {
 	struct ws *w = t->data;
 
-	(void)revents;
 	if (!flow_is_read(w->flow) || flow_queued(w->flow) > 0) { /* it cannot be heard, or has not seen the ping */
 		listen_anew(w);
 		return;
@@ -475,8 +469,6 @@ on_later(struct ev_loop *loop, ev_timer *t, int revents)
 	struct ws      *w = t->data;
 	struct waiting *k;
 
-	(void)loop;
-	(void)revents;
 	while (!w->held && (k = STAILQ_FIRST(&w->backlog)) != NULL) {
 		STAILQ_REMOVE_HEAD(&w->backlog, next);
 		assert(w->backlog_bytes >= k->text.len + BACKLOG_EACH && all_bytes >= k->text.len);

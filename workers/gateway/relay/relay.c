@@ -371,7 +371,6 @@ on_text(void *handler, const char *text, size_t n)
 static void
 on_binary(void *handler)
 {
-	(void)handler;
 }
 
 /* ---- the handler ---- */

@@ -137,8 +137,6 @@ on_again(struct ev_loop *loop, ev_timer *t, int revents)
 {
 	struct watch *w = t->data;
 
-	(void)loop;
-	(void)revents;
 	if (w->lost)
 		end_if_idle(w);
 	else
@@ -196,8 +194,6 @@ on_patience(struct ev_loop *loop, ev_timer *t, int revents)
 	struct watch *w = h->watch;
 	struct err    e;
 
-	(void)loop;
-	(void)revents;
 	err_set(&e, E_BUSY, "the workspace could not be measured within the command's timeout; it was not started");
 	link_tell_failure(w->worker->up, h->exec, 0, &e);
 	held_drop(w, h);
@@ -343,8 +339,6 @@ on_late(struct ev_loop *loop, ev_timer *t, int revents)
 {
 	char why[96];
 
-	(void)loop;
-	(void)revents;
 	snprintf(why, sizeof(why), "the process that measures it did not answer within %.0f s", LIM_MEASURE_SEC);
 	lose(t->data, why);
 }
@@ -357,7 +351,6 @@ on_answer(struct ev_loop *loop, ev_io *io, int revents)
 	struct err        e = { 0 };
 	int               r = scanner_answer(&w->scanner, &t, &e);
 
-	(void)revents;
 	if (r == 1 || w->lost)
 		return;
 	if (r == -1) {

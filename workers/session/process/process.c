@@ -186,8 +186,6 @@ on_timer(struct ev_loop *loop, ev_timer *t, int revents)
 	struct process *p = t->data;
 	struct err      e = { 0 };
 
-	(void)loop;
-	(void)revents;
 	if (p->state == PROCESS_STOPPING) {
 		err_set(&e, E_CRASH, "the sandbox's init did not end process %s within %.0f s; the sandbox is ended",
 		    process_name(p), LIM_GRACE_SEC + LIM_OVERDUE_SEC);
