@@ -9,24 +9,50 @@
 #include "text.h"
 #include "value.h"
 
-/* ---- what each option sets ---- */
+/* ---- what an option sets ---- */
 
-static int
-set_socket(struct args *a, const char *v, struct err *e)
+int
+args_set_true(struct args *a, const struct opt *o, const char *v, struct err *e)
 {
-	a->socket = v;
+	*(bool *)opt_target(a, o) = true;
+	return 0;
+}
+
+int
+args_set_text(struct args *a, const struct opt *o, const char *v, struct err *e)
+{
+	*(const char **)opt_target(a, o) = v;
 	return 0;
 }
 
 static int
-set_url(struct args *a, const char *v, struct err *e)
+set_path(struct args *a, const struct opt *o, const char *v, struct err *e)
 {
-	a->url = v;
-	return 0;
+	if (strlen(v) > LIM_PATH)
+		return err_set(e, E_INVALID, "the path is over %d bytes long", LIM_PATH);
+	return args_set_text(a, o, v, e);
 }
 
 static int
-set_output(struct args *a, const char *v, struct err *e)
+set_whole(struct args *a, const struct opt *o, const char *v, struct err *e)
+{
+	return value_whole(o->of, o->field, v, opt_target(a, o), e);
+}
+
+static int
+set_megabytes(struct args *a, const struct opt *o, const char *v, struct err *e)
+{
+	return value_megabytes(o->of, o->field, v, opt_target(a, o), e);
+}
+
+static int
+set_one_of(struct args *a, const struct opt *o, const char *v, struct err *e)
+{
+	return value_one_of(o->of, o->field, v, opt_target(a, o), e);
+}
+
+static int
+set_output(struct args *a, const struct opt *o, const char *v, struct err *e)
 {
 	a->json = strcmp(v, "json") == 0;
 	if (!a->json && strcmp(v, "table") != 0)
@@ -35,42 +61,12 @@ set_output(struct args *a, const char *v, struct err *e)
 }
 
 static int
-set_name(struct args *a, const char *v, struct err *e)
+set_name(struct args *a, const struct opt *o, const char *v, struct err *e)
 {
 	if (v[0] == '\0' || strlen(v) > LIM_NAME)
 		return err_set(e, E_INVALID, "a name has 1 to %d bytes", LIM_NAME);
 	a->name = v;
 	return 0;
-}
-
-static int
-set_memory(struct args *a, const char *v, struct err *e)
-{
-	return value_megabytes("memory_mb", v, &a->spec.memory_mb, e);
-}
-
-static int
-set_workspace(struct args *a, const char *v, struct err *e)
-{
-	return value_megabytes("workspace_mb", v, &a->spec.workspace_mb, e);
-}
-
-static int
-set_volume_size(struct args *a, const char *v, struct err *e)
-{
-	return value_megabytes_of(MSG_POOL_CREATE, "size_mb", v, &a->volume_mb, e);
-}
-
-static int
-set_volume_inodes(struct args *a, const char *v, struct err *e)
-{
-	return value_whole(MSG_POOL_CREATE, "inodes", v, &a->volume_inodes, e);
-}
-
-static int
-set_workspace_quota(struct args *a, const char *v, struct err *e)
-{
-	return value_megabytes("workspace_quota_mb", v, &a->spec.workspace_quota_mb, e);
 }
 
 /* "PATH:ro": its mode, cut off; without one rw.  A path may have colons of its own. */
@@ -95,7 +91,7 @@ host_path(const char *text)
 }
 
 static int
-set_host_path(struct args *a, const char *v, struct err *e)
+set_host_path(struct args *a, const struct opt *o, const char *v, struct err *e)
 {
 	char *text = strdup(v);
 
@@ -110,15 +106,6 @@ set_host_path(struct args *a, const char *v, struct err *e)
 	if (*a->host_path == '\0' || strlen(a->host_path) > LIM_PATH)
 		return err_set(e, E_INVALID, "a path has 1 to %d bytes", LIM_PATH);
 	a->spec.host_path = a->host_path;
-	return 0;
-}
-
-static int
-set_mount_path(struct args *a, const char *v, struct err *e)
-{
-	if (strlen(v) > LIM_PATH)
-		return err_set(e, E_INVALID, "the path is over %d bytes long", LIM_PATH);
-	a->spec.mount_path = v;
 	return 0;
 }
 
@@ -142,7 +129,7 @@ add_mount(struct args *a, char *host, char *inside, enum mount_mode mode, struct
 
 /* HOST:INSIDE[:ro|rw], divided at the last colon that is left: what is inside has none. */
 static int
-set_mount(struct args *a, const char *v, struct err *e)
+set_mount(struct args *a, const struct opt *o, const char *v, struct err *e)
 {
 	char *text = strdup(v);
 
@@ -164,7 +151,7 @@ set_mount(struct args *a, const char *v, struct err *e)
 }
 
 static int
-set_image(struct args *a, const char *v, struct err *e)
+set_image(struct args *a, const struct opt *o, const char *v, struct err *e)
 {
 	if (strlen(v) > LIM_NAME)
 		return err_set(e, E_INVALID, "an image's name has up to %d bytes", LIM_NAME);
@@ -173,14 +160,14 @@ set_image(struct args *a, const char *v, struct err *e)
 }
 
 static int
-set_writable_root(struct args *a, const char *v, struct err *e)
+set_writable_root(struct args *a, const struct opt *o, const char *v, struct err *e)
 {
 	a->spec.read_only_rootfs = false;
 	return 0;
 }
 
 static int
-set_cpus(struct args *a, const char *v, struct err *e)
+set_cpus(struct args *a, const struct opt *o, const char *v, struct err *e)
 {
 	const char *rest = "";
 
@@ -192,30 +179,7 @@ set_cpus(struct args *a, const char *v, struct err *e)
 }
 
 static int
-set_pids(struct args *a, const char *v, struct err *e)
-{
-	return value_whole(MSG_SPEC, "pids_limit", v, &a->spec.pids_limit, e);
-}
-
-static int
-set_idle(struct args *a, const char *v, struct err *e)
-{
-	return value_whole(MSG_SPEC, "idle_sec", v, &a->spec.idle_sec, e);
-}
-
-static int
-set_network(struct args *a, const char *v, struct err *e)
-{
-	int which = 0;
-
-	if (value_one_of(MSG_SPEC, "network", v, &which, e) == -1)
-		return -1;
-	a->spec.network = (enum network)which;
-	return 0;
-}
-
-static int
-set_network_rule(struct args *a, const char *v, struct err *e)
+set_network_rule(struct args *a, const struct opt *o, const char *v, struct err *e)
 {
 	struct strs *s = &a->spec.network_rules;
 
@@ -232,50 +196,7 @@ set_network_rule(struct args *a, const char *v, struct err *e)
 }
 
 static int
-set_network_set(struct args *a, const char *v, struct err *e)
-{
-	a->spec.network_set = v;
-	return 0;
-}
-
-static int
-set_net_rules(struct args *a, const char *v, struct err *e)
-{
-	a->net_rules = true;
-	return 0;
-}
-
-static int
-set_net_reload(struct args *a, const char *v, struct err *e)
-{
-	a->net_reload = true;
-	return 0;
-}
-
-static int
-set_on_timeout(struct args *a, const char *v, struct err *e)
-{
-	int which = 0;
-
-	if (value_one_of(MSG_EXEC, "on_timeout", v, &which, e) == -1)
-		return -1;
-	a->exec.on_timeout = (enum on_timeout)which;
-	return 0;
-}
-
-static int
-set_on_disconnect(struct args *a, const char *v, struct err *e)
-{
-	int which = 0;
-
-	if (value_one_of(MSG_EXEC, "on_disconnect", v, &which, e) == -1)
-		return -1;
-	a->exec.on_disconnect = (enum on_disconnect)which;
-	return 0;
-}
-
-static int
-set_timeout(struct args *a, const char *v, struct err *e)
+set_timeout(struct args *a, const struct opt *o, const char *v, struct err *e)
 {
 	const char *rest = "";
 	double      sec;
@@ -290,16 +211,7 @@ set_timeout(struct args *a, const char *v, struct err *e)
 }
 
 static int
-set_workdir(struct args *a, const char *v, struct err *e)
-{
-	if (strlen(v) > LIM_PATH)
-		return err_set(e, E_INVALID, "the path is over %d bytes long", LIM_PATH);
-	a->exec.workdir = v;
-	return 0;
-}
-
-static int
-set_command(struct args *a, const char *v, struct err *e)
+set_command(struct args *a, const struct opt *o, const char *v, struct err *e)
 {
 	if (v[0] == '\0' || strlen(v) > LIM_COMMAND)
 		return err_set(e, E_INVALID, "a command has 1 to %lu bytes", LIM_COMMAND);
@@ -307,55 +219,9 @@ set_command(struct args *a, const char *v, struct err *e)
 	return 0;
 }
 
-static int
-set_restart(struct args *a, const char *v, struct err *e)
-{
-	int which = 0;
-
-	if (value_one_of(MSG_PROCESS_SPEC, "restart", v, &which, e) == -1)
-		return -1;
-	a->process.restart = (enum restart_when)which;
-	return 0;
-}
-
-static int
-set_restart_limit(struct args *a, const char *v, struct err *e)
-{
-	return value_whole(MSG_PROCESS_SPEC, "restart_limit", v, &a->process.restart_limit, e);
-}
-
-static int
-set_restart_window(struct args *a, const char *v, struct err *e)
-{
-	return value_whole(MSG_PROCESS_SPEC, "restart_window_sec", v, &a->process.restart_window_sec, e);
-}
-
-static int
-set_ring(struct args *a, const char *v, struct err *e)
-{
-	return value_whole(MSG_PROCESS_SPEC, "ring_bytes", v, &a->process.ring_bytes, e);
-}
-
-static int
-set_last(struct args *a, const char *v, struct err *e)
-{
-	return value_whole(MSG_PROCESS_GET, "stdout_last", v, &a->last, e);
-}
-
 /* A pattern alone means a line that matches it. */
 static int
-set_ready(struct args *a, const char *v, struct err *e)
-{
-	int which = 0;
-
-	if (value_one_of(MSG_PROCESS_SPEC, "ready", v, &which, e) == -1)
-		return -1;
-	a->process.ready = (enum ready_when)which;
-	return 0;
-}
-
-static int
-set_ready_pattern(struct args *a, const char *v, struct err *e)
+set_ready_pattern(struct args *a, const struct opt *o, const char *v, struct err *e)
 {
 	if (v[0] == '\0' || strlen(v) > LIM_NAME)
 		return err_set(e, E_INVALID, "a pattern has 1 to %d bytes", LIM_NAME);
@@ -365,7 +231,7 @@ set_ready_pattern(struct args *a, const char *v, struct err *e)
 }
 
 static int
-set_from(struct args *a, const char *v, struct err *e)
+set_from(struct args *a, const struct opt *o, const char *v, struct err *e)
 {
 	a->from = UINT64_MAX;
 	return strcmp(v, "end") == 0 ? 0 : value_whole(MSG_PROCESS_ATTACH, "stdout_offset", v, &a->from, e);
@@ -390,7 +256,7 @@ env_slot(struct args *a, const char *name, size_t n)
 
 /* NAME=VALUE; NAME alone passes our own value, and nothing when we have none. */
 int
-args_set_env(struct args *a, const char *v, struct err *e)
+args_set_env(struct args *a, const struct opt *o, const char *v, struct err *e)
 {
 	size_t      n = strcspn(v, "=");
 	const char *value = v[n] == '=' ? v + n + 1 : getenv(v);
@@ -408,7 +274,7 @@ args_set_env(struct args *a, const char *v, struct err *e)
 
 /* WALL[,WALL...]; also more than once. */
 static int
-set_require(struct args *a, const char *v, struct err *e)
+set_require(struct args *a, const struct opt *o, const char *v, struct err *e)
 {
 	struct strs *all = &a->spec.require;
 	enum wall    which = 0;
@@ -428,130 +294,139 @@ set_require(struct args *a, const char *v, struct err *e)
 	return 0;
 }
 
-/* Flags: each sets one thing, and cannot fail. */
-#define FLAG(f, target)                                            \
-	static int f(struct args *a, const char *v, struct err *e) \
-	{                                                          \
-		(void)v;                                           \
-		(void)e;                                           \
-		a->target = true;                                  \
-		return 0;                                          \
-	}
-
-FLAG(set_help, help)
-FLAG(set_version, version)
-FLAG(set_persistent, spec.persistent)
-FLAG(set_stdin, send_stdin)
-FLAG(set_buffered, buffered)
-FLAG(set_eof, eof)
-FLAG(set_force, force)
-FLAG(set_take_in, take_in)
-FLAG(set_quiet, quiet)
-FLAG(set_names_only, names_only)
-FLAG(set_attack, attack)
-FLAG(set_new_token, new_token)
-
 /* ---- the tables ---- */
 
-#define END_OF_TABLE                      \
-	{                                 \
-		0, NULL, NULL, NULL, NULL \
-	}
-
-const struct opt global_options[] = { { 'V', "version", NULL, "print the version", set_version }, END_OF_TABLE };
-
-const struct opt common_options[] = { { 'o', "output", "FORMAT", "table (default) or json", set_output },
-	{ 0, "socket", "PATH", "where boxd listens; also $BOXD_SOCKET", set_socket },
-	{ 'h', "help", NULL, "print this help", set_help }, END_OF_TABLE };
-
-const struct opt create_options[] = {
-	{ 0, "name", "NAME", "name of the session; boxd makes one if not given", set_name }, END_OF_TABLE
+const struct opt global_options[] = {
+	{ 'V', "version", NULL, "print the version", FLAG(version) },
+	{ .name = NULL },
 };
 
-const struct opt spec_options[] = { { 0, "memory", "SIZE", "memory limit: 512 (MB), 512M, 2G", set_memory },
-	{ 0, "cpus", "N", "cpu limit in cores, such as 0.5", set_cpus },
-	{ 0, "pids", "N", "most processes and threads", set_pids },
-	{ 0, "workspace-size", "SIZE", "size of the private /workspace", set_workspace },
-	{ 0, "workspace-quota", "SIZE", "most bytes in the --host-path directory", set_workspace_quota },
-	{ 0, "host-path", "DIR[:ro|rw]", "work in this directory of the host", set_host_path },
-	{ 0, "mount-path", "DIR", "path of the workspace in the sandbox (default /workspace)", set_mount_path },
-	{ 0, "mount", "HOST:INSIDE[:ro|rw]", "mount another path of the host; can be given many times", set_mount },
-	{ 0, "image", "NAME", "directory image to use as the root", set_image },
-	{ 0, "writable-root", NULL, "make the whole root writable; changes end with the session", set_writable_root },
-	{ 0, "persistent", NULL, "never end it for being idle", set_persistent },
-	{ 0, "idle", "SECONDS", "end it after this time without a command", set_idle },
+const struct opt common_options[] = {
+	{ 'o', "output", "FORMAT", "table (default) or json", BY(set_output) },
+	{ 0, "socket", "PATH", "where boxd listens; also $BOXD_SOCKET", TEXT(socket) },
+	{ 'h', "help", NULL, "print this help", FLAG(help) },
+	{ .name = NULL },
+};
+
+const struct opt create_options[] = {
+	{ 0, "name", "NAME", "name of the session; boxd makes one if not given", BY(set_name) },
+	{ .name = NULL },
+};
+
+const struct opt spec_options[] = {
+	{ 0, "memory", "SIZE", "memory limit: 512 (MB), 512M, 2G", OF(set_megabytes, spec, SPEC, memory_mb) },
+	{ 0, "cpus", "N", "cpu limit in cores, such as 0.5", BY(set_cpus) },
+	{ 0, "pids", "N", "most processes and threads", OF(set_whole, spec, SPEC, pids_limit) },
+	{ 0, "workspace-size", "SIZE", "size of the private /workspace", OF(set_megabytes, spec, SPEC, workspace_mb) },
+	{ 0, "workspace-quota", "SIZE", "most bytes in the --host-path directory",
+	    OF(set_megabytes, spec, SPEC, workspace_quota_mb) },
+	{ 0, "host-path", "DIR[:ro|rw]", "work in this directory of the host", BY(set_host_path) },
+	{ 0, "mount-path", "DIR", "path of the workspace in the sandbox (default /workspace)",
+	    OF(set_path, spec, SPEC, mount_path) },
+	{ 0, "mount", "HOST:INSIDE[:ro|rw]", "mount another path of the host; can be given many times", BY(set_mount) },
+	{ 0, "image", "NAME", "directory image to use as the root", BY(set_image) },
+	{ 0, "writable-root", NULL, "make the whole root writable; changes end with the session",
+	    BY(set_writable_root) },
+	{ 0, "persistent", NULL, "never end it for being idle", FLAG(spec.persistent) },
+	{ 0, "idle", "SECONDS", "end it after this time without a command", OF(set_whole, spec, SPEC, idle_sec) },
 	{ 0, "network", "off|on", "off (default): loopback only; on: the internet, by the operator's rules",
-	    set_network },
+	    OF(set_one_of, spec, SPEC, network) },
 	{ 0, "network-rule", "RULE", "a rule of your own, such as 'deny all'; can be given many times, first match",
-	    set_network_rule },
-	{ 0, "network-set", "NAME", "section of the operator's rules", set_network_set },
-	{ 0, "require", "WALL[,WALL]", "create it only with these walls", set_require }, END_OF_TABLE };
+	    BY(set_network_rule) },
+	{ 0, "network-set", "NAME", "section of the operator's rules", OF(args_set_text, spec, SPEC, network_set) },
+	{ 0, "require", "WALL[,WALL]", "create it only with these walls", BY(set_require) },
+	{ .name = NULL },
+};
 
-const struct opt exec_options[] = { { 'e', "env", "NAME[=VALUE]", "set a variable; without a value, pass our own",
-					args_set_env },
-	{ 'w', "workdir", "DIR", "directory to run in; made if missing", set_workdir },
+const struct opt exec_options[] = {
+	{ 'e', "env", "NAME[=VALUE]", "set a variable; without a value, pass our own", BY(args_set_env) },
+	{ 'w', "workdir", "DIR", "directory to run in; made if missing", OF(set_path, exec, EXEC, workdir) },
 	{ 't', "timeout", "SECONDS", "kill the command after this time; fractions allowed (default: none)",
-	    set_timeout },
-	{ 'i', "stdin", NULL, "send our standard input, up to 16 MiB", set_stdin },
-	{ 'c', "command", "STRING", "run STRING with 'sh -lc' instead of CMD", set_command },
-	{ 0, "on-timeout", "keep|drop", "drop: delete the session on timeout", set_on_timeout },
-	{ 0, "on-disconnect", "keep|cancel", "cancel: kill the command when boxctl disconnects", set_on_disconnect },
-	{ 0, "no-stream", NULL, "print the output after the command has ended", set_buffered }, END_OF_TABLE };
+	    BY(set_timeout) },
+	{ 'i', "stdin", NULL, "send our standard input, up to 16 MiB", FLAG(send_stdin) },
+	{ 'c', "command", "STRING", "run STRING with 'sh -lc' instead of CMD", BY(set_command) },
+	{ 0, "on-timeout", "keep|drop", "drop: delete the session on timeout", OF(set_one_of, exec, EXEC, on_timeout) },
+	{ 0, "on-disconnect", "keep|cancel", "cancel: kill the command when boxctl disconnects",
+	    OF(set_one_of, exec, EXEC, on_disconnect) },
+	{ 0, "no-stream", NULL, "print the output after the command has ended", FLAG(buffered) },
+	{ .name = NULL },
+};
 
-const struct opt exec_mount_options[] = { { 0, "mount", "HOST:INSIDE[:ro|rw]",
-					      "mount more of the host for this command alone; can be given many times",
-					      set_mount },
-	END_OF_TABLE };
+const struct opt exec_mount_options[] = {
+	{ 0, "mount", "HOST:INSIDE[:ro|rw]", "mount more of the host for this command alone; can be given many times",
+	    BY(set_mount) },
+	{ .name = NULL },
+};
 
-const struct opt process_options[] = { { 'e', "env", "NAME[=VALUE]",
-					   "start: set a variable; without a value, pass our own", args_set_env },
-	{ 'w', "workdir", "DIR", "start: directory to run in; made if missing", set_workdir },
-	{ 0, "memory", "SIZE", "start: its own memory limit, within the session's", set_memory },
-	{ 0, "restart", "WHEN", "start: never (default), on-failure or always", set_restart },
-	{ 0, "restart-limit", "N", "start: more ends than N within the window are a failure (5)", set_restart_limit },
-	{ 0, "restart-window", "SECONDS", "start: see --restart-limit (60)", set_restart_window },
-	{ 0, "ready", "WHEN", "start: ready at once (none), after its first output, or after a line", set_ready },
-	{ 0, "ready-pattern", "REGEX", "start: ready after a matching line of output", set_ready_pattern },
-	{ 0, "ring", "BYTES", "start: output held for clients that attach (262144)", set_ring },
-	{ 0, "from", "OFFSET|end", "attach: replay from here (default: all that is held)", set_from },
-	{ 'i', "stdin", NULL, "attach: send our standard input to it", set_stdin },
-	{ 0, "eof", NULL, "write: close its standard input after the bytes", set_eof },
-	{ 0, "last", "BYTES", "logs: how much of its standard output (65536)", set_last }, END_OF_TABLE };
+const struct opt process_options[] = {
+	{ 'e', "env", "NAME[=VALUE]", "start: set a variable; without a value, pass our own", BY(args_set_env) },
+	{ 'w', "workdir", "DIR", "start: directory to run in; made if missing", OF(set_path, exec, EXEC, workdir) },
+	{ 0, "memory", "SIZE", "start: its own memory limit, within the session's",
+	    OF(set_megabytes, spec, SPEC, memory_mb) },
+	{ 0, "restart", "WHEN", "start: never (default), on-failure or always",
+	    OF(set_one_of, process, PROCESS_SPEC, restart) },
+	{ 0, "restart-limit", "N", "start: more ends than N within the window are a failure (5)",
+	    OF(set_whole, process, PROCESS_SPEC, restart_limit) },
+	{ 0, "restart-window", "SECONDS", "start: see --restart-limit (60)",
+	    OF(set_whole, process, PROCESS_SPEC, restart_window_sec) },
+	{ 0, "ready", "WHEN", "start: ready at once (none), after its first output, or after a line",
+	    OF(set_one_of, process, PROCESS_SPEC, ready) },
+	{ 0, "ready-pattern", "REGEX", "start: ready after a matching line of output", BY(set_ready_pattern) },
+	{ 0, "ring", "BYTES", "start: output held for clients that attach (262144)",
+	    OF(set_whole, process, PROCESS_SPEC, ring_bytes) },
+	{ 0, "from", "OFFSET|end", "attach: replay from here (default: all that is held)", BY(set_from) },
+	{ 'i', "stdin", NULL, "attach: send our standard input to it", FLAG(send_stdin) },
+	{ 0, "eof", NULL, "write: close its standard input after the bytes", FLAG(eof) },
+	{ 0, "last", "BYTES", "logs: how much of its standard output (65536)",
+	    OF(set_whole, logs, PROCESS_GET, stdout_last) },
+	{ .name = NULL },
+};
 
-const struct opt rm_options[] = { { 'f', "force", NULL, "a session that is not there is no error", set_force },
-	END_OF_TABLE };
+const struct opt rm_options[] = {
+	{ 'f', "force", NULL, "a session that is not there is no error", FLAG(force) },
+	{ .name = NULL },
+};
 
-const struct opt cp_options[] = { { 'q', "quiet", NULL, "do not show how far it is", set_quiet }, END_OF_TABLE };
+const struct opt cp_options[] = {
+	{ 'q', "quiet", NULL, "do not show how far it is", FLAG(quiet) },
+	{ .name = NULL },
+};
 
-const struct opt ps_options[] = { { 0, "names", NULL, NULL, set_names_only }, /* for completion */
-	END_OF_TABLE };
+const struct opt ps_options[] = {
+	{ 0, "names", NULL, NULL, FLAG(names_only) }, /* for completion */
+	{ .name = NULL },
+};
 
 const struct opt pool_options[] = {
-	{ 0, "size", "SIZE", "create: of the volume", set_volume_size },
-	{ 0, "inodes", "N", "create: maximum number of files (default: one for every 16 KiB)", set_volume_inodes },
-	{ 0, "take-in", NULL, "create: copy existing files; the old directory stays beside it", set_take_in },
-	{ 'f', "force", NULL, "remove: even if it has files", set_force },
-	END_OF_TABLE,
+	{ 0, "size", "SIZE", "create: of the volume", OF(set_megabytes, volume, POOL_CREATE, size_mb) },
+	{ 0, "inodes", "N", "create: maximum number of files (default: one for every 16 KiB)",
+	    OF(set_whole, volume, POOL_CREATE, inodes) },
+	{ 0, "take-in", NULL, "create: copy existing files; the old directory stays beside it", FLAG(volume.take_in) },
+	{ 'f', "force", NULL, "remove: even if it has files", FLAG(force) },
+	{ .name = NULL },
 };
 
 const struct opt doctor_options[] = {
-	{ 0, "attack", NULL, "attack throw-away sessions of the running boxd, and show what held", set_attack },
-	{ 't', "timeout", "SECONDS", "--attack: for each attack, longer on a slow machine (default: 30)", set_timeout },
-	END_OF_TABLE
+	{ 0, "attack", NULL, "attack throw-away sessions of the running boxd, and show what held", FLAG(attack) },
+	{ 't', "timeout", "SECONDS", "--attack: for each attack, longer on a slow machine (default: 30)",
+	    BY(set_timeout) },
+	{ .name = NULL },
 };
 
 const struct opt net_options[] = {
-	{ 0, "rules", NULL, "show the rules in force, and the ranges denied after them", set_net_rules },
-	{ 0, "reload", NULL, "read the file of rules again", set_net_reload },
-	END_OF_TABLE,
+	{ 0, "rules", NULL, "show the rules in force, and the ranges denied after them", FLAG(net_rules) },
+	{ 0, "reload", NULL, "read the file of rules again", FLAG(net_reload) },
+	{ .name = NULL },
 };
 
 const struct opt token_options[] = {
-	{ 0, "new", NULL, "replace the secret first; clients then need the new one", set_new_token }, END_OF_TABLE
+	{ 0, "new", NULL, "replace the secret first; clients then need the new one", FLAG(new_token) },
+	{ .name = NULL },
 };
 
 const struct opt langbot_stdio_options[] = {
-	{ 0, "url", "URL", "ws://HOST[:PORT] of LangBot's door, in place of boxd's socket", set_url }, END_OF_TABLE
+	{ 0, "url", "URL", "ws://HOST[:PORT] of LangBot's door, in place of boxd's socket", TEXT(url) },
+	{ .name = NULL },
 };
 
 /* ---- the whole ---- */
@@ -565,7 +440,7 @@ args_init(struct args *a)
 	a->exec.timeout_ms = 0; /* a person waits, and has Ctrl-C */
 	msg_defaults(MSG_PROCESS_SPEC, &a->process);
 	msg_defaults(MSG_AGENT_EXEC, &a->agent);
-	a->last = 64 * KIB;
+	a->logs.stdout_last = 64 * KIB;
 }
 
 void

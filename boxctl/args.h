@@ -31,16 +31,14 @@ struct args {
 	/* process: all but its name, argv, env, workdir and memory_mb, which are as above */
 	struct msg_process_spec process;
 	uint64_t                from; /* offset to attach from */
-	uint64_t                last; /* bytes of standard output to show */
+	struct msg_process_get  logs; /* its stdout_last alone */
 	bool                    eof;
 
 	/* agent: all but env, which is as above, and the command */
 	struct msg_agent_exec agent;
 	bool                  all_workspaces;
 	/* pool create */
-	uint64_t volume_mb;
-	uint64_t volume_inodes;
-	bool     take_in;
+	struct msg_pool_create volume; /* all but its path */
 
 	/* one command each */
 	bool        force;
@@ -61,8 +59,24 @@ struct opt {
 	const char *name;   /* NULL ends a table */
 	const char *arg;    /* what its value is called; NULL: it takes none */
 	const char *help;   /* NULL: not shown */
-	int (*set)(struct args *, const char *value, struct err *);
+	int (*set)(struct args *, const struct opt *, const char *value, struct err *);
+	size_t        at; /* in struct args: what it sets */
+	enum msg_type of; /* of the field whose bounds or names it has */
+	const char   *field;
 };
+
+/* The end of a row: a function of its own; one and what it sets, twice in short; the same with the field's bounds. */
+#define BY(how) how, 0, MSG_NONE, NULL
+#define AT(how, target) how, offsetof(struct args, target), MSG_NONE, NULL
+#define FLAG(target) AT(args_set_true, target)
+#define TEXT(target) AT(args_set_text, target)
+#define OF(how, body, T, field) how, offsetof(struct args, body.field), MSG_##T, #field
+
+static inline void *
+opt_target(struct args *a, const struct opt *o)
+{
+	return (char *)a + o->at;
+}
 
 enum { OPT_GROUPS = 4 };
 
@@ -81,8 +95,10 @@ void args_clear(struct args *);
 int args_parse(
     struct args *, const struct opt *const groups[OPT_GROUPS], size_t mixed, int argc, char **argv, struct err *);
 
-/* -e: for the tables of other files. */
-int args_set_env(struct args *, const char *value, struct err *);
+/* For the tables of other files. */
+int args_set_env(struct args *, const struct opt *, const char *value, struct err *);
+int args_set_text(struct args *, const struct opt *, const char *value, struct err *);
+int args_set_true(struct args *, const struct opt *, const char *value, struct err *);
 
 /* The options as --help shows them. */
 void args_print_options(const struct opt *);

@@ -19,7 +19,7 @@ find_opt(const struct opt *const groups[OPT_GROUPS], char letter, const char *na
 static int
 apply(struct args *a, const struct opt *o, const char *value, struct err *e)
 {
-	if (o->set(a, value, e) == -1)
+	if (o->set(a, o, value, e) == -1)
 		return err_prefix(e, "--%s", o->name);
 	return 0;
 }

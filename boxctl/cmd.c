@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "render.h"
 #include "text.h"
 
 /* Lines are ours, what is in them may be anybody's: all but newlines is escaped. */
@@ -54,6 +55,45 @@ cmd_ask(const struct args *a, enum msg_type t, const void *body, struct client *
 	complain("%s", e.text);
 	client_close(c);
 	return c->broken ? EXIT_BOXD : EXIT_REFUSED;
+}
+
+int
+cmd_show(const struct args *a, enum msg_type t, const void *body, void (*print)(const void *))
+{
+	const enum msg_type result = msg_def(t)->result;
+	struct client       c;
+	struct msg          reply;
+
+	int code = cmd_ask(a, t, body, &c, &reply);
+	if (code != EXIT_OK)
+		return code;
+	if (a->json)
+		render_print_json(render_json(result, reply.body));
+	else if (print != NULL)
+		print(reply.body);
+	else
+		render_lines(result, reply.body, 0);
+	cmd_done(&c, &reply);
+	return EXIT_OK;
+}
+
+int
+cmd_interruptible(const struct args *a, int (*work)(struct client *, const struct args *, void *), void *what)
+{
+	struct interrupt in = { .fd = -1 };
+	struct client    c = { .fd = -1 };
+	struct err       e;
+	int              code = EXIT_BOXD;
+
+	if (client_open(&c, cmd_socket(a), &e) == -1 || interrupt_open(&in, &e) == -1)
+		complain("%s", e.text);
+	else {
+		c.interrupt = &in;
+		code = work(&c, a, what);
+	}
+	interrupt_close(&in);
+	client_close(&c);
+	return code;
 }
 
 void

@@ -47,6 +47,12 @@ const char *cmd_socket(const struct args *);
 int  cmd_ask(const struct args *, enum msg_type, const void *body, struct client *, struct msg *reply);
 void cmd_done(struct client *, struct msg *reply);
 
+/* Ask once and show the answer: as JSON if that is wanted, else by print, or as lines without one. */
+int cmd_show(const struct args *, enum msg_type, const void *body, void (*print)(const void *));
+
+/* Connect, and do the work with signals caught: they end it, and not us. */
+int cmd_interruptible(const struct args *, int (*work)(struct client *, const struct args *, void *), void *what);
+
 int cmd_ping(const struct args *);
 int cmd_status(const struct args *);
 int cmd_ps(const struct args *);

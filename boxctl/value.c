@@ -58,7 +58,7 @@ value_whole(enum msg_type t, const char *field, const char *text, uint64_t *out,
 }
 
 int
-value_megabytes_of(enum msg_type t, const char *field, const char *text, uint64_t *out, struct err *e)
+value_megabytes(enum msg_type t, const char *field, const char *text, uint64_t *out, struct err *e)
 {
 	const char *rest = "";
 	double      v = 0;
@@ -84,12 +84,6 @@ value_megabytes_of(enum msg_type t, const char *field, const char *text, uint64_
 		return -1;
 	*out = (uint64_t)v;
 	return 0;
-}
-
-int
-value_megabytes(const char *field, const char *text, uint64_t *out, struct err *e)
-{
-	return value_megabytes_of(MSG_SPEC, field, text, out, e);
 }
 
 int

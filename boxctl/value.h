@@ -13,9 +13,8 @@ int value_number(const char *text, double *, const char **rest, struct err *);
 
 int value_whole(enum msg_type, const char *field, const char *text, uint64_t *, struct err *);
 
-/* Megabytes, or with a unit: 512, 512M, 512MiB, 2G, 1.5G; the second: a field of a spec. */
-int value_megabytes_of(enum msg_type, const char *field, const char *text, uint64_t *, struct err *);
-int value_megabytes(const char *field, const char *text, uint64_t *, struct err *);
+/* Megabytes, or with a unit: 512, 512M, 512MiB, 2G, 1.5G. */
+int value_megabytes(enum msg_type, const char *field, const char *text, uint64_t *, struct err *);
 
 /* One of the names of an enumeration. */
 int value_one_of(enum msg_type, const char *field, const char *text, int *which, struct err *);

@@ -84,29 +84,9 @@ on_exec(const struct args *a)
 /* ---- looking ---- */
 
 static int
-show(const struct args *a, enum msg_type t, const void *ask, void (*print)(const void *))
-{
-	enum msg_type result = msg_def(t)->result;
-	struct client c;
-	struct msg    reply;
-
-	int code = cmd_ask(a, t, ask, &c, &reply);
-	if (code != EXIT_OK)
-		return code;
-	if (a->json)
-		render_print_json(render_json(result, reply.body));
-	else if (print != NULL)
-		print(reply.body);
-	else
-		render_lines(result, reply.body, 0);
-	cmd_done(&c, &reply);
-	return EXIT_OK;
-}
-
-static int
 on_status(const struct args *a)
 {
-	return show(a, MSG_AGENT_STATUS,
+	return cmd_show(a, MSG_AGENT_STATUS,
 	    &(struct msg_agent_status){ .instance = a->agent.instance, .workspace = a->agent.workspace }, NULL);
 }
 
@@ -136,7 +116,7 @@ on_errors(const struct args *a)
 {
 	const struct msg_agent_errors ask = { a->agent.instance, a->agent.workspace, a->all_workspaces };
 
-	return show(a, MSG_AGENT_ERRORS, &ask, print_errors);
+	return cmd_show(a, MSG_AGENT_ERRORS, &ask, print_errors);
 }
 
 static void
@@ -180,7 +160,7 @@ print_profiles(const void *body)
 static int
 on_profiles(const struct args *a)
 {
-	return show(a, MSG_AGENT_PROFILES, &(struct msg_agent_profiles){}, print_profiles);
+	return cmd_show(a, MSG_AGENT_PROFILES, &(struct msg_agent_profiles){}, print_profiles);
 }
 
 /* ---- the actions ---- */

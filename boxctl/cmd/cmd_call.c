@@ -2,12 +2,12 @@
  * Any request of the protocol: its parameters as JSON, its result as JSON.  The field table says what each value
  * is on the wire, and the decoder that boxd has says what is wrong with it.
  */
+#include <jansson.h>
 #include <msgpack.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cmd.h"
-#include "render.h"
 #include "text.h"
 
 static void pack_struct(msgpack_packer *, enum msg_type, json_t *);
@@ -115,23 +115,6 @@ read_request(const struct args *a, json_t *params, msgpack_sbuffer *bytes, struc
 	return msg_decode(m, bytes->data, bytes->size, NULL, 0, FROM_CLIENT, e);
 }
 
-static int
-call(const struct args *a, const struct msg *m)
-{
-	struct client c;
-	struct msg    reply;
-
-	int code = cmd_ask(a, m->type, m->body, &c, &reply);
-	if (code != EXIT_OK)
-		return code;
-	if (a->json)
-		render_print_json(render_json(msg_def(m->type)->result, reply.body));
-	else
-		render_lines(msg_def(m->type)->result, reply.body, 0);
-	cmd_done(&c, &reply);
-	return EXIT_OK;
-}
-
 int
 cmd_call(const struct args *a)
 {
@@ -151,7 +134,7 @@ cmd_call(const struct args *a)
 	} else if (read_request(a, params, &bytes, &m, &e) == -1) {
 		usage_error("call", &e);
 	} else {
-		code = call(a, &m);
+		code = cmd_show(a, m.type, m.body, NULL);
 	}
 	msg_clear(&m);
 	msgpack_sbuffer_destroy(&bytes);

@@ -177,21 +177,23 @@ say(const struct args *a, const struct copy *c)
 }
 
 static int
-copy_run(const struct args *a, struct client *client, struct err *e)
+copy_run(struct client *client, const struct args *a, void *none)
 {
 	struct copy  c = { .client = client };
 	struct place from, to;
+	struct err   e = { 0 };
 
-	if (place_parse(&from, a->v[0], client, e) == -1 || place_parse(&to, a->v[1], client, e) == -1)
-		return usage_error("cp", e);
+	client->patience = 1;
+	if (place_parse(&from, a->v[0], client, &e) == -1 || place_parse(&to, a->v[1], client, &e) == -1)
+		return usage_error("cp", &e);
 	if (from.in_session == to.in_session) {
-		err_set(e, E_INVALID, "exactly one of source and destination must be SESSION:PATH");
-		return usage_error("cp", e);
+		err_set(&e, E_INVALID, "exactly one of source and destination must be SESSION:PATH");
+		return usage_error("cp", &e);
 	}
 	c.session = from.in_session ? from.session : to.session;
 	snprintf(c.stem, sizeof(c.stem), ".boxctl-cp.%d", (int)getpid());
 	progress_start(&c.progress, a->quiet || a->json);
-	int r = from.in_session ? get(&c, &from, &to, e) : put(&c, &from, &to, e);
+	int r = from.in_session ? get(&c, &from, &to, &e) : put(&c, &from, &to, &e);
 	progress_clear(&c.progress);
 	if (r == 0) {
 		say(a, &c);
@@ -199,26 +201,12 @@ copy_run(const struct args *a, struct client *client, struct err *e)
 	}
 	if (client->interrupt->count > 0)
 		return 128 + client->interrupt->signal;
-	complain("%s", e->text);
+	complain("%s", e.text);
 	return client->broken ? EXIT_BOXD : EXIT_REFUSED;
 }
 
 int
 cmd_cp(const struct args *a)
 {
-	struct client    c = { .fd = -1 };
-	struct interrupt in = { .fd = -1 };
-	struct err       e = { 0 };
-	int              code = EXIT_BOXD;
-
-	if (client_open(&c, cmd_socket(a), &e) == -1 || interrupt_open(&in, &e) == -1)
-		complain("%s", e.text);
-	else {
-		c.interrupt = &in;
-		c.patience = 1;
-		code = copy_run(a, &c, &e);
-	}
-	interrupt_close(&in);
-	client_close(&c);
-	return code;
+	return cmd_interruptible(a, copy_run, NULL);
 }

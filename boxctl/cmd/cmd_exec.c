@@ -2,7 +2,7 @@
 #include "cmd/exec.h"
 
 static int
-run_in_session(struct client *c, const struct args *a, const struct buf *input)
+run_in_session(struct client *c, const struct args *a, void *input)
 {
 	return exec_run(c, a, a->v[0], a->v + 1, a->n - 1, input);
 }

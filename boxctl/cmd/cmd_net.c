@@ -5,18 +5,8 @@
 
 #include "base/netaddr.h"
 #include "cmd.h"
-#include "render.h"
 #include "table.h"
 #include "text.h"
-
-static int
-wrong(const char *why)
-{
-	struct err e;
-
-	err_set(&e, E_INVALID, "%s", why);
-	return usage_error("net", &e);
-}
 
 /* ---- a session ---------------------------------------------------------------- */
 
@@ -81,25 +71,12 @@ print_denials(const struct msg_net_info *i)
 	table_close(&t);
 }
 
-static int
-show(const struct args *a)
+static void
+print_all(const void *body)
 {
-	struct msg_net ask = { .session = a->v[0], .flows = true };
-	struct client  c;
-	struct msg     reply;
-	int            code = cmd_ask(a, MSG_NET, &ask, &c, &reply);
-
-	if (code != EXIT_OK)
-		return code;
-	if (a->json)
-		render_print_json(render_json(MSG_NET_INFO, reply.body));
-	else {
-		print_numbers(reply.body);
-		print_flows(reply.body);
-		print_denials(reply.body);
-	}
-	cmd_done(&c, &reply);
-	return EXIT_OK;
+	print_numbers(body);
+	print_flows(body);
+	print_denials(body);
 }
 
 /* ---- rules ---------------------------------------------------------------------- */
@@ -116,8 +93,10 @@ print_ranges(void)
 }
 
 static void
-print_rules(const struct msg_net_rules_result *r)
+print_rules(const void *body)
 {
+	const struct msg_net_rules_result *r = body;
+
 	if (*r->file != '\0')
 		printf("# %s\n", text_safe(r->file));
 	for (size_t i = 0; i < r->sets.n; i++) {
@@ -131,47 +110,29 @@ print_rules(const struct msg_net_rules_result *r)
 	print_ranges();
 }
 
-static int
-rules(const struct args *a)
+static void
+print_reloaded(const void *body)
 {
-	struct client c;
-	struct msg    reply;
-	int           code = cmd_ask(a, MSG_NET_RULES, &(struct msg_net_rules){}, &c, &reply);
+	const struct msg_net_reloaded *r = body;
 
-	if (code != EXIT_OK)
-		return code;
-	if (a->json)
-		render_print_json(render_json(MSG_NET_RULES_RESULT, reply.body));
-	else
-		print_rules(reply.body);
-	cmd_done(&c, &reply);
-	return EXIT_OK;
-}
-
-static int
-reload(const struct args *a)
-{
-	struct client c;
-	struct msg    reply;
-	int           code = cmd_ask(a, MSG_NET_RELOAD, &(struct msg_net_reload){}, &c, &reply);
-
-	if (code != EXIT_OK)
-		return code;
-	const struct msg_net_reloaded *r = reply.body;
-	if (a->json)
-		render_print_json(render_json(MSG_NET_RELOADED, r));
-	else if (*r->file == '\0')
+	if (*r->file == '\0')
 		puts("no file of rules is configured (network.rules)");
 	else
 		printf("%s: %lu rule%s in force\n", text_safe(r->file), r->rules, r->rules == 1 ? "" : "s");
-	cmd_done(&c, &reply);
-	return EXIT_OK;
 }
 
 int
 cmd_net(const struct args *a)
 {
-	if (a->net_rules + a->net_reload + (a->n == 1) != 1)
-		return wrong("give a session, --rules or --reload");
-	return a->net_rules ? rules(a) : a->net_reload ? reload(a) : show(a);
+	struct err e;
+
+	if (a->net_rules + a->net_reload + (a->n == 1) != 1) {
+		err_set(&e, E_INVALID, "give a session, --rules or --reload");
+		return usage_error("net", &e);
+	}
+	if (a->net_rules)
+		return cmd_show(a, MSG_NET_RULES, &(struct msg_net_rules){}, print_rules);
+	if (a->net_reload)
+		return cmd_show(a, MSG_NET_RELOAD, &(struct msg_net_reload){}, print_reloaded);
+	return cmd_show(a, MSG_NET, &(struct msg_net){ .session = a->v[0], .flows = true }, print_all);
 }

@@ -5,15 +5,15 @@
 #include <string.h>
 
 #include "cmd.h"
-#include "render.h"
 #include "table.h"
 #include "text.h"
 
 static void
-print_volumes(const struct msg_pool_volumes *all)
+print_volumes(const void *body)
 {
-	static const char *const heads[] = { "PATH", "SIZE", "USED", "FREE", "FILES", "STATE", NULL };
-	struct table            *t = table_open(heads);
+	const struct msg_pool_volumes *all = body;
+	static const char *const       heads[] = { "PATH", "SIZE", "USED", "FREE", "FILES", "STATE", NULL };
+	struct table                  *t = table_open(heads);
 
 	for (size_t i = 0; t != NULL && i < all->volumes.n; i++) {
 		const struct msg_pool_volume *v = &all->volumes.v[i];
@@ -30,49 +30,31 @@ print_volumes(const struct msg_pool_volumes *all)
 	table_close(&t);
 }
 
+static void
+print_path(const void *body)
+{
+	const struct msg_pool_volume *v = body;
+
+	printf("%s\n", text_safe(v->path));
+}
+
 static int
 status(const struct args *a)
 {
-	struct client c;
-	struct msg    reply;
-	int           code = cmd_ask(a, MSG_POOL_STATUS, &(struct msg_pool_status){}, &c, &reply);
-
-	if (code != EXIT_OK)
-		return code;
-	if (a->json)
-		render_print_json(render_json(MSG_POOL_VOLUMES, reply.body));
-	else
-		print_volumes(reply.body);
-	cmd_done(&c, &reply);
-	return EXIT_OK;
+	return cmd_show(a, MSG_POOL_STATUS, &(struct msg_pool_status){}, print_volumes);
 }
 
 static int
 create(const struct args *a)
 {
-	struct msg_pool_create ask = {
-		.path = a->v[1],
-		.size_mb = a->volume_mb,
-		.inodes = a->volume_inodes,
-		.take_in = a->take_in,
-	};
-	struct client c;
-	struct msg    reply;
-	struct err    e;
+	struct msg_pool_create ask = a->volume;
+	struct err             e;
 
-	if (ask.size_mb < LIM_VOLUME_MB) {
-		err_set(&e, E_INVALID, "--size is needed: %d MiB at the least", LIM_VOLUME_MB);
-		return usage_error("pool", &e);
-	}
-	int code = cmd_ask(a, MSG_POOL_CREATE, &ask, &c, &reply);
-	if (code != EXIT_OK)
-		return code;
-	if (a->json)
-		render_print_json(render_json(MSG_POOL_VOLUME, reply.body));
-	else
-		printf("%s\n", text_safe(((const struct msg_pool_volume *)reply.body)->path));
-	cmd_done(&c, &reply);
-	return EXIT_OK;
+	ask.path = a->v[1];
+	if (ask.size_mb >= LIM_VOLUME_MB)
+		return cmd_show(a, MSG_POOL_CREATE, &ask, print_path);
+	err_set(&e, E_INVALID, "--size is needed: %d MiB at the least", LIM_VOLUME_MB);
+	return usage_error("pool", &e);
 }
 
 static int

@@ -53,8 +53,9 @@ add_row(struct table *t, const struct msg_process_info *p)
 }
 
 static void
-print_table(const struct msg_processes *all)
+print_table(const void *body)
 {
+	const struct msg_processes *all = body;
 	static const char *const heads[] = { "PROCESS", "STATE", "SINCE", "LAST END", "RESTARTS", "OUTPUT", "DROPPED",
 		"ATTACHED", "PROGRAM", NULL };
 	struct table            *t = table_open(heads);
@@ -65,23 +66,6 @@ print_table(const struct msg_processes *all)
 		add_row(t, &all->processes.v[i]);
 	table_print(t);
 	table_close(&t);
-}
-
-static int
-show(const struct args *a, enum msg_type ask_type, const void *ask)
-{
-	struct client c;
-	struct msg    reply;
-
-	int code = cmd_ask(a, ask_type, ask, &c, &reply);
-	if (code != EXIT_OK)
-		return code;
-	if (a->json)
-		render_print_json(render_json(MSG_PROCESS_INFO, reply.body));
-	else
-		render_lines(MSG_PROCESS_INFO, reply.body, 0);
-	cmd_done(&c, &reply);
-	return EXIT_OK;
 }
 
 /* ---- the actions ---- */
@@ -102,7 +86,7 @@ on_start(const struct args *a)
 	ask.spec.workdir = a->exec.workdir;
 	ask.spec.memory_mb = a->spec.memory_mb;
 	if (a->json)
-		return show(a, MSG_PROCESS_START, &ask);
+		return cmd_show(a, MSG_PROCESS_START, &ask, NULL);
 	int code = cmd_ask(a, MSG_PROCESS_START, &ask, &c, &reply);
 	if (code != EXIT_OK)
 		return code;
@@ -118,38 +102,30 @@ on_start(const struct args *a)
 static int
 on_ls(const struct args *a)
 {
-	struct msg_process_list ask = { .session = a->v[1] };
-	struct client           c;
-	struct msg              reply;
-
-	int code = cmd_ask(a, MSG_PROCESS_LIST, &ask, &c, &reply);
-	if (code != EXIT_OK)
-		return code;
-	if (a->json)
-		render_print_json(render_json(MSG_PROCESSES, reply.body));
-	else
-		print_table(reply.body);
-	cmd_done(&c, &reply);
-	return EXIT_OK;
+	return cmd_show(a, MSG_PROCESS_LIST, &(struct msg_process_list){ .session = a->v[1] }, print_table);
 }
 
 static int
 on_get(const struct args *a)
 {
-	return show(a, MSG_PROCESS_GET, &(struct msg_process_get){ .session = a->v[1], .process = a->v[2] });
+	const struct msg_process_get ask = { .session = a->v[1], .process = a->v[2] };
+
+	return cmd_show(a, MSG_PROCESS_GET, &ask, NULL);
 }
 
 static int
 on_stop(const struct args *a)
 {
-	return show(a, MSG_PROCESS_STOP, &(struct msg_process_stop){ .session = a->v[1], .process = a->v[2] });
+	const struct msg_process_stop ask = { .session = a->v[1], .process = a->v[2] };
+
+	return cmd_show(a, MSG_PROCESS_STOP, &ask, NULL);
 }
 
 /* Bytes as they are: a log is for a file or a pager as well. */
 static int
 on_logs(const struct args *a)
 {
-	struct msg_process_get ask = { .session = a->v[1], .process = a->v[2], .stdout_last = a->last };
+	struct msg_process_get ask = { .session = a->v[1], .process = a->v[2], .stdout_last = a->logs.stdout_last };
 	struct client          c;
 	struct msg             reply;
 
@@ -165,22 +141,9 @@ on_logs(const struct args *a)
 }
 
 static int
-relay(const struct args *a, const struct relay *what)
+relay(struct client *c, const struct args *a, void *what)
 {
-	struct interrupt in = { .fd = -1 };
-	struct client    c = { .fd = -1 };
-	struct err       e;
-	int              code = EXIT_BOXD;
-
-	if (client_open(&c, cmd_socket(a), &e) == -1 || interrupt_open(&in, &e) == -1)
-		complain("%s", e.text);
-	else {
-		c.interrupt = &in;
-		code = relay_run(&c, a, what);
-	}
-	interrupt_close(&in);
-	client_close(&c);
-	return code;
+	return relay_run(c, a, what);
 }
 
 static int
@@ -188,7 +151,7 @@ on_attach(const struct args *a)
 {
 	struct relay what = { a->v[1], a->v[2], .reads = true, .feeds = a->send_stdin, .eof = true };
 
-	return relay(a, &what);
+	return cmd_interruptible(a, relay, &what);
 }
 
 static int
@@ -196,7 +159,7 @@ on_write(const struct args *a)
 {
 	struct relay what = { a->v[1], a->v[2], .feeds = true, .eof = a->eof };
 
-	return relay(a, &what);
+	return cmd_interruptible(a, relay, &what);
 }
 
 static const struct {

@@ -45,23 +45,24 @@ add_row(struct table *t, const struct msg_session_info *s, bool images)
 }
 
 static void
-print_table(const struct msg_session_list *list)
+print_table(const void *body)
 {
-	const bool        images = any_image(list);
-	const char *const heads[] = {
-		"SESSION",
-		"STATE",
-		"AGE",
-		"IDLE",
-		"RUNNING",
-		"EXECS",
-		"PROCS",
-		"MEM",
-		"CPUS",
-		"PIDS",
-		"TIER",
-		images ? "IMAGE" : NULL,
-		NULL,
+	const struct msg_session_list *list = body;
+	const bool                     images = any_image(list);
+	const char *const              heads[] = {
+			     "SESSION",
+			     "STATE",
+			     "AGE",
+			     "IDLE",
+			     "RUNNING",
+			     "EXECS",
+			     "PROCS",
+			     "MEM",
+			     "CPUS",
+			     "PIDS",
+			     "TIER",
+                images ? "IMAGE" : NULL,
+			     NULL,
 	};
 	struct table *t = table_open(heads);
 
@@ -73,24 +74,20 @@ print_table(const struct msg_session_list *list)
 	table_close(&t);
 }
 
+static void
+print_names(const void *body)
+{
+	const struct msg_session_list *list = body;
+
+	for (size_t i = 0; i < list->sessions.n; i++)
+		printf("%s\n", text_safe(list->sessions.v[i].session));
+}
+
 int
 cmd_ps(const struct args *a)
 {
 	struct msg_list ask;
-	struct client   c;
-	struct msg      reply;
 
 	msg_defaults(MSG_LIST, &ask);
-	int code = cmd_ask(a, MSG_LIST, &ask, &c, &reply);
-	if (code != EXIT_OK)
-		return code;
-	const struct msg_session_list *list = reply.body;
-	if (a->json)
-		render_print_json(render_json(MSG_SESSION_LIST, list));
-	else if (!a->names_only)
-		print_table(list);
-	for (size_t i = 0; a->names_only && !a->json && i < list->sessions.n; i++)
-		printf("%s\n", text_safe(list->sessions.v[i].session));
-	cmd_done(&c, &reply);
-	return EXIT_OK;
+	return cmd_show(a, MSG_LIST, &ask, a->names_only ? print_names : print_table);
 }

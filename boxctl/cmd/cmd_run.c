@@ -61,7 +61,7 @@ static void delete (struct client *c, const struct args *a, const char *name)
 }
 
 static int
-create_run_delete(struct client *c, const struct args *a, const struct buf *input)
+create_run_delete(struct client *c, const struct args *a, void *input)
 {
 	struct interrupt *in = c->interrupt;
 	char              name[32];

@@ -351,25 +351,18 @@ exec_run(
 /* Standard input comes first: while we wait for it nothing has begun, and a signal just ends us. */
 int
 exec_prepared(const struct args *a, const char *command, const char **words, size_t n,
-    int (*work)(struct client *, const struct args *, const struct buf *input))
+    int (*work)(struct client *, const struct args *, void *input))
 {
-	struct buf       input = { 0 };
-	struct interrupt in = { .fd = -1 };
-	struct client    c = { .fd = -1 };
-	struct err       e;
-	int              code = EXIT_BOXD;
+	struct buf input = { 0 };
+	struct err e;
+	int        code = EXIT_BOXD;
 
 	if (check(a, words, n, &e) == -1)
 		return usage_error(command, &e);
-	if (read_stdin(a, &input, &e) == -1 || client_open(&c, cmd_socket(a), &e) == -1 ||
-	    interrupt_open(&in, &e) == -1)
+	if (read_stdin(a, &input, &e) == -1)
 		complain("%s", e.text);
-	else {
-		c.interrupt = &in;
-		code = work(&c, a, &input);
-	}
-	interrupt_close(&in);
-	client_close(&c);
+	else
+		code = cmd_interruptible(a, work, &input);
 	buf_clear(&input);
 	return code;
 }

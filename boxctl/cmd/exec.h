@@ -13,7 +13,7 @@
  * the work.  The exit code; all that went wrong has been said.
  */
 int exec_prepared(const struct args *, const char *command, const char **words, size_t n,
-    int (*work)(struct client *, const struct args *, const struct buf *input));
+    int (*work)(struct client *, const struct args *, void *input));
 
 /* Run it, show its output, say what there is to say; the exit code. */
 int exec_run(
