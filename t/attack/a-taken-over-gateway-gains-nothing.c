@@ -1,12 +1,4 @@
 /* A gateway that a stranger has taken over can say anything on its channel.  boxd asks the kernel, and its own books. */
-#include <errno.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include "base/fd.h"
 #include "base/memfd.h"
 #include "authbox.h"
@@ -33,8 +25,7 @@ no_socket_makes_it_a_client(void)
 	    "nor its own channel, whose other end is boxd");
 	like(pretend(authbox_http, SPEAKS_NATIVE), "^denied: connection .* is not admitted",
 	    "nor the listening socket of LangBot's door");
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
-		BAIL_OUT("socketpair: %s", strerror(errno));
+	must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != -1, "socketpair: %s", strerror(errno));
 	like(pretend(pair[0], SPEAKS_NATIVE), "^denied: connection .* is not admitted", "nor a pair of its own");
 	like(pretend(pair[0], SPEAKS_HTTP), "^denied: connection .* is not admitted", "not even as a stranger");
 	close(pair[0]);
@@ -117,8 +108,8 @@ signal_store(int sig)
 	snprintf(find, sizeof(find), "pgrep -x box-store -P \"$(pgrep -x boxd -P %d)\"", getpid());
 	FILE *f = popen(find, "r");
 
-	if (f == NULL || fgets(line, sizeof(line), f) == NULL || kill(atoi(line), sig) == -1)
-		BAIL_OUT("no box-store: %s", find);
+	must(
+	    f != NULL && fgets(line, sizeof(line), f) != NULL && kill(atoi(line), sig) != -1, "no box-store: %s", find);
 	pclose(f);
 }
 
@@ -129,8 +120,8 @@ large_archive(void)
 	struct err e;
 	int        fd = memfd_new("archive", &e);
 
-	if (fd == -1 || ftruncate(fd, LIM_UPLOAD) == -1 || memfd_seal(fd, &e) == -1)
-		BAIL_OUT("an archive: %s", strerror(errno));
+	must(
+	    fd != -1 && ftruncate(fd, LIM_UPLOAD) != -1 && memfd_seal(fd, &e) != -1, "an archive: %s", strerror(errno));
 	return fd;
 }
 
@@ -201,7 +192,6 @@ not_without_end(void)
 int
 main(int argc, char **argv)
 {
-	(void)argc;
 	authbox_main(argv);
 	authbox_open("max_connections = 64");
 	no_socket_makes_it_a_client();

@@ -4,15 +4,6 @@
  *
  * The test's ws is a native client: the requests are the same.
  */
-#include <poll.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "base/log.h"
 #include "boxctl/client.h"
 #include "check.h"
@@ -57,8 +48,7 @@ ws_seat(struct ws *w, const struct ws_handler *ops, void *guest)
 void
 ws_send_text(struct ws *w, struct buf *text)
 {
-	if (w->n == QUEUE)
-		BAIL_OUT("more is queued than a window lets");
+	must(w->n != QUEUE, "more is queued than a window lets");
 	w->queue[(w->first + w->n++) % QUEUE] = (struct waiting){ *text, text->len + HEADER };
 	w->queued += text->len + HEADER;
 	*text = (struct buf){ 0 };
@@ -73,19 +63,16 @@ ws_queued(const struct ws *w)
 void
 ws_hold(struct ws *w)
 {
-	(void)w;
 }
 
 void
 ws_release(struct ws *w)
 {
-	(void)w;
 }
 
 void
 ws_finish(struct ws *w, unsigned code, const char *reason)
 {
-	(void)reason;
 	w->finished = true;
 	w->code = code;
 }
@@ -101,7 +88,6 @@ ws_ask(struct ws *w, enum msg_type t, uint64_t id, const void *body, struct err 
 uint64_t
 ws_conn(const struct ws *w)
 {
-	(void)w;
 	return 1;
 }
 
@@ -187,8 +173,7 @@ connect_for(const char *socket, struct waiting *queue, long steps)
 	struct ws               w = { .queue = queue };
 	struct err              e;
 
-	if (client_open(&w.client, socket, &e) == -1 || relay_open(&w, &plan, &e) == -1)
-		BAIL_OUT("%s", e.text);
+	must(client_open(&w.client, socket, &e) != -1 && relay_open(&w, &plan, &e) != -1, "%s", e.text);
 	for (; steps > 0 && seen.last < LINES && hear(&w, 20); steps--) {
 		take(&w, rnd() % (rnd() % 4 == 0 ? 40000 : 3000));
 		if (w.finished && w.n == 0)
@@ -228,13 +213,12 @@ start(void)
 	char        program[512];
 
 	snprintf(dir, sizeof(dir), "/tmp/boxd-relay.XXXXXX");
-	if (build == NULL || mkdtemp(dir) == NULL)
-		BAIL_OUT("no BUILD, or no directory");
+	must(build != NULL && mkdtemp(dir) != NULL, "no BUILD, or no directory");
 	snprintf(socket_path, sizeof(socket_path), "%s/run/boxd.sock", dir);
 	snprintf(program, sizeof(program), "%s/boxd", build);
-	if (sh("chmod 755 %s; echo 'worker_restarts = 200' >%s/conf; echo 'uid_base = %ld' >>%s/conf", dir, dir,
-		524288L + (150 + getpid() % 50) * 128 * 65536, dir) != 0)
-		BAIL_OUT("no configuration");
+	must(sh("chmod 755 %s; echo 'worker_restarts = 200' >%s/conf; echo 'uid_base = %ld' >>%s/conf", dir, dir,
+		 524288L + (150 + getpid() % 50) * 128 * 65536, dir) == 0,
+	    "no configuration");
 	boxd = fork();
 	if (boxd == 0) {
 		char state[128], run[128], conf[128], log[128];
@@ -253,13 +237,13 @@ start(void)
 static void
 begin(void)
 {
-	if (sh("for i in $(seq 600); do box ping >/dev/null 2>&1 && break; sleep 0.1; done; "
-	       "box create --name s --memory 256 >/dev/null") != 0)
-		BAIL_OUT("no session");
-	if (sh("box process start s lines --ring 4194304 -- sh -c 'seq 1 %d; head -c 1500000 /dev/zero | "
-	       "tr \"\\0\" x; echo; seq %d %d; sleep 98765' >/dev/null",
-		LONG_AT, LONG_AT + 1, LINES) != 0)
-		BAIL_OUT("no process");
+	must(sh("for i in $(seq 600); do box ping >/dev/null 2>&1 && break; sleep 0.1; done; "
+		"box create --name s --memory 256 >/dev/null") == 0,
+	    "no session");
+	must(sh("box process start s lines --ring 4194304 -- sh -c 'seq 1 %d; head -c 1500000 /dev/zero | "
+		"tr \"\\0\" x; echo; seq %d %d; sleep 98765' >/dev/null",
+		 LONG_AT, LONG_AT + 1, LINES) == 0,
+	    "no process");
 }
 
 /* Between two lives its pid is 0. */

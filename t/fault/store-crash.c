@@ -1,20 +1,9 @@
 /* Whatever dies or is full in the middle of an installation, nothing half-installed is ever seen. */
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <sched.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "storebox.h"
 #include "tap.h"
@@ -227,8 +216,7 @@ test_many_kills(void)
 		for (int k = 0; k < i * 12; k++)
 			moment();
 		storebox_end(&b, true);
-		if (*storebox_plain(&b, dir) != '\0')
-			BAIL_OUT("%s", b.work.why);
+		must(*storebox_plain(&b, dir) == '\0', "%s", b.work.why);
 		sweep();
 		if (is_there("%s/large-upload", b.root)) {
 			for (int f = 0; f < FILES; f++)
@@ -275,8 +263,7 @@ test_full_disk(void)
 int
 main(void)
 {
-	if (mkdtemp(dir) == NULL)
-		BAIL_OUT("mkdtemp");
+	must(mkdtemp(dir) != NULL, "mkdtemp");
 	/* what a killed box-store leaves comes to us, as it does to boxd */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	make_large();

@@ -26,8 +26,7 @@ make_process(uint64_t conn)
 	c.spec.workdir = "/tmp";
 	c.spec.mount_path = "/workspace";
 	const char *why = request(conn, MSG_BOX_CREATE, &c);
-	if (*why != '\0')
-		BAIL_OUT("no session: %s", why);
+	must(*why == '\0', "no session: %s", why);
 	msg_defaults(MSG_BOX_PROCESS_START, &p);
 	p.session_id = "42";
 	p.command = "cat";
@@ -77,7 +76,6 @@ not_by_default(void)
 int
 main(int argc, char **argv)
 {
-	(void)argc;
 	authbox_main(argv);
 	served();
 	not_by_default();

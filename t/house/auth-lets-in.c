@@ -1,6 +1,4 @@
 /* Who shows the token and the trusted instance may use /rpc/ws, and nobody else. */
-#include <string.h>
-
 #include "authbox.h"
 #include "tap.h"
 
@@ -82,7 +80,6 @@ anybody_may_look(void)
 int
 main(int argc, char **argv)
 {
-	(void)argc;
 	authbox_main(argv);
 	authbox_open("");
 	refuses();

@@ -1,6 +1,4 @@
 /* A relay is let in for one managed process of a workspace, checked in the order of LangBot's own runtime. */
-#include <string.h>
-
 #include "authbox.h"
 #include "tap.h"
 
@@ -70,8 +68,7 @@ make_session(void)
 	c.spec.workdir = "/tmp";
 	c.spec.mount_path = "/workspace";
 	const char *why = request(host, MSG_BOX_CREATE, &c);
-	if (*why != '\0')
-		BAIL_OUT("no session: %s", why);
+	must(*why == '\0', "no session: %s", why);
 	ok(start_process("echo", "cat"), "a process runs");
 	ok(start_process("brief", "true"), "and one that ends");
 }
@@ -188,7 +185,6 @@ leaves_early(void)
 int
 main(int argc, char **argv)
 {
-	(void)argc;
 	authbox_main(argv);
 	authbox_open("");
 	too_early();

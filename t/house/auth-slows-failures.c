@@ -93,7 +93,6 @@ none_is_answered_early(void)
 int
 main(int argc, char **argv)
 {
-	(void)argc;
 	authbox_main(argv);
 	authbox_open("");
 	failures_wait();

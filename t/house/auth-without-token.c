@@ -32,7 +32,6 @@ with_one(void)
 int
 main(int argc, char **argv)
 {
-	(void)argc;
 	authbox_main(argv);
 	without_an_instance();
 	with_one();

@@ -1,9 +1,4 @@
 /* Rules that change under open connections, sessions that come again, numbers that go on, and what is told of them. */
-#include <stdio.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include "egressbox.h"
 #include "tap.h"
 
@@ -170,8 +165,7 @@ test_unknown(void)
 
 	uint64_t id = workbox_send(&box.work, MSG_EGRESS_LOOK, &(struct msg_egress_look){ .id = nobody.id });
 	do
-		if (workbox_receive(&box.work, &e) != 0)
-			BAIL_OUT("gone: %s", e.text);
+		must(workbox_receive(&box.work, &e) == 0, "gone: %s", e.text);
 	while (box.work.reply.envelope == ENV_NOTICE);
 	cmp_ok(box.work.reply.id, "==", id, "a question about nobody");
 	is(box.work.reply.error.text, "session 999 has no network", "is refused");

@@ -1,12 +1,4 @@
 /* box-egress has no right, no root, no file and no other socket than those it needs. */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "egressbox.h"
 #include "tap.h"
 
@@ -107,8 +99,7 @@ main(void)
 	struct msg_egress_start m;
 
 	world_begin();
-	if (mkdtemp(dir) == NULL)
-		BAIL_OUT("mkdtemp");
+	must(mkdtemp(dir) != NULL, "mkdtemp");
 	net_names("good.example " SERVER "\n");
 	msg_defaults(MSG_EGRESS_START, &m);
 	m.uid = NOBODY;

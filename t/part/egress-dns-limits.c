@@ -1,9 +1,4 @@
 /* The names of a session: how much, how many and how long, connections by TCP, and ends in the middle of something. */
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/socket.h>
-
 #include "check.h"
 #include "dnsbox.h"
 #include "dnswire.h"
@@ -256,8 +251,7 @@ test_patience(void)
 	const char *twice[] = { server.address, server.address };
 
 	session_open(PLENTY);
-	if (resolver_servers(resolver, &(struct strs){ 2, twice }, &e) == -1)
-		BAIL_OUT("%s", e.text);
+	must(resolver_servers(resolver, &(struct strs){ 2, twice }, &e) != -1, "%s", e.text);
 	struct client idle = client_open(), slow = client_open(), waits = client_open();
 	size_t        before = server.asked;
 	client_ask(&waits, 5, "never.test", T_A);
@@ -277,7 +271,6 @@ test_patience(void)
 int
 main(void)
 {
-	plan(NO_PLAN);
 	dnsbox_open();
 	test_waiting();
 	test_closing();

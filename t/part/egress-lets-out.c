@@ -1,8 +1,4 @@
 /* What may go out goes out, with every end it can have; what may not is reset; and all of it is counted. */
-#include <stdio.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include "egressbox.h"
 #include "tap.h"
 

@@ -1,14 +1,9 @@
 /* What a namespace refuses by itself is told as a denial, and what is too much for this process is refused by it. */
 #include <arpa/inet.h>
-#include <errno.h>
 #include <libmnl/libmnl.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netfilter/nfnetlink_log.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/fd.h"
 #include "egressbox.h"
@@ -25,7 +20,6 @@ hear(void *arg, const struct refusal *r)
 {
 	char text[NETADDR_TEXT];
 
-	(void)arg;
 	snprintf(heard, sizeof(heard), "%s %s %u%s", msg_enum_name(MSG_NET_DENIAL, "kind", (int)r->kind),
 	    netaddr_text(&r->to, text), r->port, r->too_fast ? " too fast" : "");
 }
@@ -143,8 +137,7 @@ test_names_by_tcp(void)
 	char              reply[512];
 	int               c = inside_connect(&inside, "127.0.0.1", 53);
 
-	if (send(c, question, sizeof(question) - 1, 0) == -1)
-		BAIL_OUT("send: %s", strerror(errno));
+	must(send(c, question, sizeof(question) - 1, 0) != -1, "send: %s", strerror(errno));
 	shutdown(c, SHUT_WR);
 	ssize_t n = recv(c, reply, sizeof(reply), MSG_WAITALL);
 	cmp_ok(n, ">", 2 + 12, "a question by TCP is answered");
@@ -162,11 +155,9 @@ test_no_descriptor(void)
 	struct rlimit most, before;
 
 	uint64_t over = egressbox_look(&box, &inside, false)->over_limit;
-	if (prlimit(box.work.pid, RLIMIT_NOFILE, NULL, &before) == -1)
-		BAIL_OUT("prlimit: %s", strerror(errno));
+	must(prlimit(box.work.pid, RLIMIT_NOFILE, NULL, &before) != -1, "prlimit: %s", strerror(errno));
 	most = (struct rlimit){ egressbox_descriptors(&box), before.rlim_max };
-	if (prlimit(box.work.pid, RLIMIT_NOFILE, &most, NULL) == -1)
-		BAIL_OUT("prlimit: %s", strerror(errno));
+	must(prlimit(box.work.pid, RLIMIT_NOFILE, &most, NULL) != -1, "prlimit: %s", strerror(errno));
 	for (int i = 0; i < 3; i++) {
 		int c = inside_connect(&inside, SERVER, 80);
 

@@ -1,11 +1,6 @@
 /* A connection that is allowed for a name must say that name, by TLS or HTTP/1, and nothing else passes. */
 #include <arpa/inet.h>
 #include <openssl/ssl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "egressbox.h"
 #include "tap.h"
@@ -336,8 +331,7 @@ pair(int *server)
 static void
 put_bytes(int fd, const char *p, size_t n)
 {
-	if (send(fd, p, n, MSG_NOSIGNAL) != (ssize_t)n)
-		BAIL_OUT("send");
+	must(send(fd, p, n, MSG_NOSIGNAL) == (ssize_t)n, "send");
 }
 
 static bool
@@ -561,8 +555,7 @@ main(void)
 {
 	struct err e;
 
-	if ((hello = hello_open(&e)) == NULL)
-		BAIL_OUT("%s", e.text);
+	must((hello = hello_open(&e)) != NULL, "%s", e.text);
 	test_tls();
 	test_records();
 	test_server_names();

@@ -1,16 +1,6 @@
 /* Many connections, large ones, slow ones, greedy sessions, and its sudden death. */
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "egressbox.h"
 #include "tap.h"
@@ -212,7 +202,6 @@ send_greedily(int fd)
 {
 	int fds[GREEDY];
 
-	(void)fd;
 	for (int i = 0; i < GREEDY; i++) {
 		fds[i] = inside_connect(&inside, SERVER, SINK);
 		fcntl(fds[i], F_SETFL, O_NONBLOCK);

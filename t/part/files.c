@@ -1,24 +1,13 @@
 /* box-files alone on a directory: what it does, and all that it refuses. */
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
-#include <signal.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "filebox.h"
 #include "tap.h"
@@ -45,8 +34,7 @@ write_file(const char *path, const char *text)
 {
 	FILE *f = fopen(path, "w");
 
-	if (f == NULL || fputs(text, f) == EOF || fclose(f) == EOF)
-		BAIL_OUT("write %s: %s", path, strerror(errno));
+	must(f != NULL && fputs(text, f) != EOF && fclose(f) != EOF, "write %s: %s", path, strerror(errno));
 }
 
 static const char *
@@ -65,8 +53,7 @@ read_file(const char *path)
 static void
 link_to(const char *target, int dir, const char *name)
 {
-	if (symlinkat(target, dir, name) == -1)
-		BAIL_OUT("symlink: %s", strerror(errno));
+	must(symlinkat(target, dir, name) != -1, "symlink: %s", strerror(errno));
 }
 
 /* Entries of a directory of ours. */
@@ -77,8 +64,7 @@ count(const char *dir)
 	snprintf(command, sizeof(command), "ls -A %s | wc -l", dir);
 	FILE *f = popen(command, "r");
 
-	if (f == NULL || fgets(text, sizeof(text), f) == NULL)
-		BAIL_OUT("ls: %s", strerror(errno));
+	must(f != NULL && fgets(text, sizeof(text), f) != NULL, "ls: %s", strerror(errno));
 	pclose(f);
 	return atoi(text);
 }
@@ -283,8 +269,7 @@ no_device(void)
 
 	snprintf(a.sun_path, sizeof(a.sun_path), "%s/socket", ws);
 	mkfifo(at(ws, "fifo"), 0666);
-	if (bind(s, (struct sockaddr *)&a, sizeof(a)) == -1)
-		BAIL_OUT("bind: %s", strerror(errno));
+	must(bind(s, (struct sockaddr *)&a, sizeof(a)) != -1, "bind: %s", strerror(errno));
 	close(s);
 	like(filebox_get(&box, "fifo"), "invalid: fifo is a FIFO, not a file", "a FIFO is not read");
 	like(filebox_put(&box, "fifo", "x"), "invalid: fifo is a FIFO", "nor written");
@@ -443,8 +428,8 @@ deep_tree(void)
 	int dir = open(ws, O_RDONLY | O_DIRECTORY), next;
 
 	for (int i = 0; i < DEEP; i++) {
-		if (mkdirat(dir, "deep", 0755) == -1 || (next = openat(dir, "deep", O_RDONLY | O_DIRECTORY)) == -1)
-			BAIL_OUT("a deep tree: %s", strerror(errno));
+		must(mkdirat(dir, "deep", 0755) != -1 && (next = openat(dir, "deep", O_RDONLY | O_DIRECTORY)) != -1,
+		    "a deep tree: %s", strerror(errno));
 		close(openat(dir, "file", O_WRONLY | O_CREAT, 0644));
 		link_to(outside, dir, "link");
 		close(dir);
@@ -637,8 +622,7 @@ main(void)
 
 	/* in memory where there is room: a hundred thousand files are made */
 	snprintf(top, sizeof(top), "%s/boxd-t-files.XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-	if (mkdtemp(top) == NULL)
-		BAIL_OUT("mkdtemp: %s", strerror(errno));
+	must(mkdtemp(top) != NULL, "mkdtemp: %s", strerror(errno));
 	snprintf(ws, sizeof(ws), "%s/ws", top);
 	snprintf(outside, sizeof(outside), "%s/outside", top);
 	mkdir(ws, 0755);

@@ -3,15 +3,6 @@
  * namespaces, and this test as its master.  What a worker relies on: rings by offset,
  * windows, input that never blocks, a polite end, and a next master that finds it all.
  */
-#include <errno.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "initstart.h"
 #include "tap.h"
 #include "wire/chan.h"
@@ -65,8 +56,7 @@ box_start(const char *program)
 static struct call *
 call_of(struct box *b, uint64_t id)
 {
-	if (id >= CALLS)
-		BAIL_OUT("too many requests");
+	must(id < CALLS, "too many requests");
 	return &b->calls[id];
 }
 
@@ -80,8 +70,7 @@ heard_reply(struct call *c, struct msg *m)
 	c->error = m->error;
 	if (m->failed)
 		return;
-	if (msg_expect(m, c->type, &e) == -1)
-		BAIL_OUT("a bad reply: %s", e.text);
+	must(msg_expect(m, c->type, &e) != -1, "a bad reply: %s", e.text);
 	if (c->type == MSG_EXEC_RESULT)
 		c->result = *(const struct msg_exec_result *)m->body;
 	if (c->type == MSG_FOLLOWED)
@@ -124,8 +113,7 @@ listen_for(struct box *b, int ms)
 	int r = chan_recv(b->chan, &b->in, &m, FROM_INIT, &e);
 	if (r == 1)
 		return true;
-	if (r == -1)
-		BAIL_OUT("init sent what it may not: %s", e.text);
+	must(r != -1, "init sent what it may not: %s", e.text);
 	if (r == 2)
 		b->gone = true;
 	else if (m.envelope == ENV_REPLY)
@@ -144,8 +132,7 @@ send_msg(struct box *b, enum msg_type t, uint64_t id, const void *body)
 	struct packet p = { 0 };
 	struct err    e;
 
-	if (msg_encode(&p, t, id, 0, body, &e) == -1)
-		BAIL_OUT("encode: %s", e.text);
+	must(msg_encode(&p, t, id, 0, body, &e) != -1, "encode: %s", e.text);
 	while (chan_send(b->chan, &p, &e) == 1)
 		listen_for(b, 10);
 	packet_clear(&p);
@@ -564,8 +551,7 @@ main(void)
 	char        clean[64];
 	int         status;
 
-	if (program == NULL || mkdtemp(dir) == NULL)
-		BAIL_OUT("box-init: %s", strerror(errno));
+	must(program != NULL && mkdtemp(dir) != NULL, "box-init: %s", strerror(errno));
 	signal(SIGPIPE, SIG_IGN);
 	struct box *b = box_start(program);
 	while (!b->ready && !b->gone)

@@ -6,17 +6,6 @@
  * Commands that need to misbehave in ways a shell cannot are this program itself,
  * called with the name of the misbehaviour.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "base/fd.h"
 #include "base/memfd.h"
 #include "initbox.h"
@@ -419,8 +408,7 @@ all_of_it(const char *mode)
 
 	while (!b->ready && !b->failed && !b->gone)
 		listen_once(b);
-	if (!ok(b->ready, "%s: init is ready", mode))
-		BAIL_OUT("init did not start: %s", b->reason);
+	must(ok(b->ready, "%s: init is ready", mode), "init did not start: %s", b->reason);
 	t_results(b);
 	t_not_started(b);
 	t_surroundings(b);
@@ -459,8 +447,7 @@ skip_unless_possible(void)
 	shutdown(b->chan, SHUT_RDWR);
 	int status = box_end(b);
 	int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-	if (code == INIT_NO_PROGRAM)
-		BAIL_OUT("cannot execute %s", box_program);
+	must(code != INIT_NO_PROGRAM, "cannot execute %s", box_program);
 	if (code == INIT_NO_NAMESPACES || code == INIT_NO_PROC)
 		plan(SKIP_ALL, code == INIT_NO_NAMESPACES ? "no user namespaces here" : "no fresh /proc here");
 }
@@ -490,8 +477,7 @@ main(int argc, char **argv)
 		misbehave(argv[1], argv[2]);
 	box_program = realpath(env != NULL ? env : "build/box-init", NULL);
 	ssize_t n = readlink("/proc/self/exe", box_self, sizeof(box_self) - 1);
-	if (box_program == NULL || n == -1 || mkdtemp(box_dir) == NULL)
-		BAIL_OUT("box-init: %s", strerror(errno));
+	must(box_program != NULL && n != -1 && mkdtemp(box_dir) != NULL, "box-init: %s", strerror(errno));
 	signal(SIGPIPE, SIG_IGN);
 	skip_unless_possible();
 	find_cgroups();

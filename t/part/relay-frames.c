@@ -1,7 +1,4 @@
 /* The output of a process becomes messages: one line each or pieces, always whole characters, however it was cut. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/bounds.h"
 #include "check.h"
 #include "tap.h"

@@ -1,8 +1,4 @@
 /* A relay on a WebSocket of the test's: what it asks, sends, acknowledges and says at its end. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/log.h"
 #include "relayws.h"
 #include "tap.h"
@@ -14,8 +10,7 @@ begin(bool lines, uint64_t line_bytes)
 {
 	struct err e;
 
-	if (relayws_open(&w, lines, line_bytes, &e) == -1)
-		BAIL_OUT("relay_open: %s", e.text);
+	must(relayws_open(&w, lines, line_bytes, &e) != -1, "relay_open: %s", e.text);
 }
 
 static const char *

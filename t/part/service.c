@@ -1,11 +1,5 @@
 /* A helper process is started when it is asked, started again when it dies, and never waited for without an end. */
 #include <ev.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "host/startup.h"
@@ -27,7 +21,6 @@ fake_on_msg(void *arg, struct msg *m)
 	struct msg_store_failed failed = { .code = "invalid", .reason = "not like that" };
 	struct err              e;
 
-	(void)arg;
 	if (m->type == MSG_STORE_START) {
 		snprintf(mode, sizeof(mode), "%s", ((const struct msg_store_start *)m->body)->base);
 		msg_defaults(MSG_STORE_READY, &ready);
@@ -45,8 +38,6 @@ fake_on_msg(void *arg, struct msg *m)
 static void
 fake_on_gone(void *arg, const struct err *why)
 {
-	(void)arg;
-	(void)why;
 	_exit(0);
 }
 
@@ -77,7 +68,6 @@ on_start(void *arg, struct link *l, struct err *e)
 {
 	struct msg_store_start m;
 
-	(void)arg;
 	msg_defaults(MSG_STORE_START, &m);
 	m.base = next_mode;
 	starts++;
@@ -87,7 +77,6 @@ on_start(void *arg, struct link *l, struct err *e)
 static int
 judge(void *arg, const struct msg *m, struct err *e)
 {
-	(void)arg;
 	return m->type == MSG_STORE_FAILED
 		   ? err_set(e, E_INVALID, "%s", ((const struct msg_store_failed *)m->body)->reason)
 		   : 0;
@@ -96,24 +85,18 @@ judge(void *arg, const struct msg *m, struct err *e)
 static void
 on_refused(void *arg, const struct err *why)
 {
-	(void)arg;
-	(void)why;
 	refusals++;
 }
 
 static int
 admit(void *arg, void *tag, const struct packet *p, struct err *e)
 {
-	(void)arg;
-	(void)tag;
 	return admits && p->bytes.len > 0 ? 0 : err_set(e, E_BUSY, "no room");
 }
 
 static void
 on_gone(void *arg, pid_t pid, const char *how, struct err *why)
 {
-	(void)arg;
-	(void)pid;
 	deaths++;
 	err_set(why, E_CRASH, "it died (%s)", how);
 }
@@ -134,8 +117,7 @@ use(const struct service_plan *plan, const char *first_mode)
 	next_mode = first_mode;
 	starts = deaths = refusals = 0;
 	admits = true;
-	if ((service = service_open(&boxd, plan, NULL, &e)) == NULL)
-		BAIL_OUT("service_open: %s", e.text);
+	must((service = service_open(&boxd, plan, NULL, &e)) != NULL, "service_open: %s", e.text);
 }
 
 /* What answers said, in their order: "good ", or "code: message ". */
@@ -147,7 +129,6 @@ hear(void *arg, const struct msg *m)
 {
 	size_t n = strlen(said);
 
-	(void)arg;
 	heard++;
 	if (m->failed)
 		snprintf(said + n, sizeof(said) - n, "%s: %.1000s ", err_wire_name(m->error.code), m->error.text);
@@ -169,8 +150,6 @@ ask_it(struct err *e)
 static void
 on_stop(struct ev_loop *loop, ev_timer *t, int revents)
 {
-	(void)t;
-	(void)revents;
 	ev_break(loop, EVBREAK_ONE);
 }
 
@@ -322,12 +301,10 @@ main(int argc, char **argv)
 
 	if (argc == 1 && strstr(argv[0], "/box-fake") != NULL)
 		return fake_main();
-	if (mkdtemp(dir) == NULL || readlink("/proc/self/exe", self, sizeof(self) - 1) == -1)
-		BAIL_OUT("mkdtemp");
+	must(mkdtemp(dir) != NULL && readlink("/proc/self/exe", self, sizeof(self) - 1) != -1, "mkdtemp");
 	snprintf(link, sizeof(link), "%s/box-fake", dir);
 	snprintf(dirs.libexec, sizeof(dirs.libexec), "%s", dir);
-	if (symlink(self, link) == -1)
-		BAIL_OUT("symlink");
+	must(symlink(self, link) != -1, "symlink");
 	log_init("t", LOG_ERROR);
 	boxd = (struct boxd){ .loop = ev_default_loop(EVFLAG_AUTO), .config = &config, .dirs = &dirs, .next_id = 1 };
 	boxd.asks = asks_open(&e);

@@ -2,15 +2,6 @@
  * A session's cgroups and the slots in them, on the real hierarchies of this machine:
  * a slot's own memory limit, who is counted where, and that all of it goes again.
  */
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "tap.h"
 #include "workers/session/sandbox/cgroup.h"
 

@@ -1,15 +1,6 @@
 /* box-store finds the directories that a configuration means, makes them for their owner, and has no others. */
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <sched.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "storebox.h"
 #include "tap.h"
@@ -295,8 +286,7 @@ main(void)
 	struct storebox b;
 	char            ws[256];
 
-	if (mkdtemp(dir) == NULL)
-		BAIL_OUT("mkdtemp");
+	must(mkdtemp(dir) != NULL, "mkdtemp");
 	test_resolution();
 	test_owner();
 	struct msg_box_local none = local("", "", "");

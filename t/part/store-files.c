@@ -1,12 +1,4 @@
 /* Files of a package are listed, read and written beneath it and nowhere else, whatever a sandbox has put there. */
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "storebox.h"
 #include "tap.h"
 
@@ -45,8 +37,7 @@ link_to(const char *target, const char *name)
 	char path[512];
 
 	snprintf(path, sizeof(path), "%s/demo/%s", b.root, name);
-	if (symlink(target, path) == -1)
-		BAIL_OUT("symlink %s", path);
+	must(symlink(target, path) != -1, "symlink %s", path);
 }
 
 #define OUTSIDE "invalid: path must stay within the skill package root"
@@ -249,8 +240,7 @@ test_delete(void)
 int
 main(void)
 {
-	if (mkdtemp(dir) == NULL)
-		BAIL_OUT("mkdtemp");
+	must(mkdtemp(dir) != NULL, "mkdtemp");
 	/* not root's, so that root's rights are no excuse */
 	if (geteuid() == 0 && (chmod(dir, 0755) == -1 || chown(dir, 12345, 12345) == -1))
 		BAIL_OUT("chown");

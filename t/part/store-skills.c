@@ -1,12 +1,4 @@
 /* Skills are made, found, changed and removed as upstream does it, and one workspace never sees another's. */
-#include <fcntl.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "storebox.h"
 #include "tap.h"
 
@@ -64,8 +56,7 @@ age(const char *where, time_t sec)
 	struct timespec t[2] = { { .tv_sec = sec }, { .tv_sec = sec } };
 
 	snprintf(path, sizeof(path), "%s/%s/SKILL.md", b.root, where);
-	if (utimensat(AT_FDCWD, path, t, 0) == -1)
-		BAIL_OUT("utimensat %s", path);
+	must(utimensat(AT_FDCWD, path, t, 0) != -1, "utimensat %s", path);
 }
 
 static void
@@ -359,8 +350,7 @@ test_scopes(void)
 int
 main(void)
 {
-	if (mkdtemp(dir) == NULL)
-		BAIL_OUT("mkdtemp");
+	must(mkdtemp(dir) != NULL, "mkdtemp");
 	is(storebox_plain(&b, dir), "", "box-store is ready");
 	test_create();
 	test_names();

@@ -1,11 +1,5 @@
 /* The supervisor starts a box-store when it is needed, replaces it for a new configuration, and restarts a dead one. */
 #include <ev.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "storebox.h"
 #include "supervisor/children/store.h"
@@ -200,8 +194,7 @@ test_crash(void)
 	struct err   e = { 0 };
 	pid_t        pid = idle_store_pid();
 
-	if (pid == 0 || kill(pid, SIGSTOP) == -1)
-		BAIL_OUT("no box-store to stop");
+	must(pid != 0 && kill(pid, SIGSTOP) != -1, "no box-store to stop");
 	ok(ask_list(&h, &e) != 0, "a request");
 	kill(pid, SIGKILL);
 	wait_for(&h, 1);
@@ -209,8 +202,7 @@ test_crash(void)
 	is(list(), "0", "the next is answered by another");
 	for (int i = 0; i < 3; i++) {
 		pid = idle_store_pid();
-		if (pid == 0 || kill(pid, SIGKILL) == -1)
-			BAIL_OUT("no box-store to kill");
+		must(pid != 0 && kill(pid, SIGKILL) != -1, "no box-store to kill");
 		while (kill(pid, 0) == 0) /* until it is reaped */
 			ev_run(boxd.loop, EVRUN_ONCE);
 		is(list(), "0", "and so again");
@@ -248,8 +240,7 @@ test_bounds(void)
 	struct err          e = { 0 };
 
 	pid_t pid = store_pid();
-	if (pid == 0 || kill(pid, SIGSTOP) == -1)
-		BAIL_OUT("no box-store to stop");
+	must(pid != 0 && kill(pid, SIGSTOP) != -1, "no box-store to stop");
 	int one = fill(&h, "ws-a", &e);
 	cmp_ok(one, "==", LIM_STORE_WAITING * 3 / 4, "one workspace has its share of what waits");
 	is(e.text,
@@ -269,8 +260,7 @@ main(void)
 {
 	const char *build = getenv("BUILD");
 
-	if (mkdtemp(dir) == NULL)
-		BAIL_OUT("mkdtemp");
+	must(mkdtemp(dir) != NULL, "mkdtemp");
 	log_init("t", LOG_ERROR);
 	config.workspace_share = 75;
 	snprintf(dirs.state, sizeof(dirs.state), "%s/state", dir);

@@ -1,13 +1,4 @@
 /* What one workspace left behind is swept beside the requests of others, however much it is. */
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "storebox.h"
 #include "tap.h"
 #include "zipmake.h"
@@ -29,12 +20,10 @@ leave_behind(void)
 	for (int i = 0; i < FILES; i++) {
 		snprintf(path, sizeof(path), "%s/skill/f%d", from, i);
 		int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-		if (fd == -1)
-			BAIL_OUT("%s: %s", path, strerror(errno));
+		must(fd != -1, "%s: %s", path, strerror(errno));
 		close(fd);
 	}
-	if (rename(from, to) == -1)
-		BAIL_OUT("%s: %s", to, strerror(errno));
+	must(rename(from, to) != -1, "%s: %s", to, strerror(errno));
 }
 
 static bool
@@ -50,8 +39,7 @@ stopped_sweep(void)
 	pid_t pid = 0;
 
 	leave_behind();
-	if (*storebox_plain(&b, dir) != '\0')
-		BAIL_OUT("%s", b.work.why);
+	must(*storebox_plain(&b, dir) == '\0', "%s", b.work.why);
 	while (pid == 0 && is_left())
 		pid = store_child(&b, "box-sweep");
 	if (pid != 0 && kill(pid, SIGSTOP) == 0 && is_left())
@@ -75,8 +63,7 @@ main(void)
 	struct buf zip = { 0 };
 	pid_t      pid = 0;
 
-	if (mkdtemp(dir) == NULL)
-		BAIL_OUT("mkdtemp");
+	must(mkdtemp(dir) != NULL, "mkdtemp");
 	zip_honest(&zip, "SKILL.md", "---\nname: small\n---\n", NULL);
 	is(storebox_plain(&b, dir), "", "box-store makes its directories");
 	storebox_end(&b, false);

@@ -1,9 +1,4 @@
 /* An uploaded archive is looked into and installed, or refused for the reason that upstream names. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-
 #include "storebox.h"
 #include "tap.h"
 #include "zipmake.h"
@@ -283,14 +278,12 @@ test_many_at_once(void)
 		good += !b.work.reply.failed && msg_expect(&b.work.reply, MSG_SKILL, &e) == 0;
 	}
 	cmp_ok(good, "==", 6, "of four in each of six workspaces one made it");
-	(void)first;
 }
 
 int
 main(void)
 {
-	if (mkdtemp(dir) == NULL)
-		BAIL_OUT("mkdtemp");
+	must(mkdtemp(dir) != NULL, "mkdtemp");
 	is(storebox_plain(&b, dir), "", "box-store is ready");
 	test_names();
 	test_preview();

@@ -1,7 +1,4 @@
 /* Grants, revocations, expiry and what an admitted spec becomes; the clock is ours. */
-#include <stdio.h>
-#include <string.h>
-
 #include "supervisor/langbot/admission_book.h"
 #include "supervisor/langbot/admission_spec.h"
 #include "tap.h"
@@ -48,7 +45,7 @@ upsert(struct book *b, struct msg_box_grant g)
 }
 
 static const char *
-revoke(struct book *b, const char *workspace, uint64_t revision)
+revoke_grant(struct book *b, const char *workspace, uint64_t revision)
 {
 	static struct err           e;
 	struct msg_box_revoke_grant v = { .instance = "inst-1", .workspace = workspace, .revision = revision };
@@ -76,7 +73,7 @@ refuses_in_order(void)
 	struct msg_box_grant g = grant("w", 5, 5, 1100);
 
 	is(upsert(b, g), "replaced", "the first grant is installed");
-	is(revoke(b, "w", 5), "revoked", "and revoked");
+	is(revoke_grant(b, "w", 5), "revoked", "and revoked");
 	is(upsert(b, grant("w", 5, 6, 1100)), "replaced", "a newer one is installed");
 	g = grant("w", 4, 5, 900);
 	g.max_sessions = g.max_managed_processes = 7;
@@ -91,7 +88,7 @@ refuses_in_order(void)
 	is(upsert(b, g), "Sandbox admission grant exceeds the managed-process cap", "too many processes");
 	g.max_managed_processes = 0;
 	is(upsert(b, g), "Sandbox admission grant revision was revoked", "revoked");
-	is(revoke(b, "w", 7), "revoked", "a higher revision is revoked");
+	is(revoke_grant(b, "w", 7), "revoked", "a higher revision is revoked");
 	is(upsert(b, grant("w", 4, 7, 1100)), "Sandbox admission grant revision was revoked", "its own is");
 	is(upsert(b, grant("w", 6, 9, 1100)), "replaced", "generation 6, revision 9");
 	is(upsert(b, grant("w", 5, 8, 1100)), "Sandbox admission grant revision is stale", "an older revision");
@@ -114,9 +111,9 @@ bounds_its_records(void)
 
 	room = 2;
 	is(upsert(b, grant("a", 1, 1, 1100)), "replaced", "one of two");
-	is(revoke(b, "b", 1), "revoked", "a revocation of what never was is a record too");
+	is(revoke_grant(b, "b", 1), "revoked", "a revocation of what never was is a record too");
 	is(upsert(b, grant("c", 1, 1, 1100)), full, "the third is refused");
-	is(revoke(b, "c", 1), full, "as a revocation too");
+	is(revoke_grant(b, "c", 1), full, "as a revocation too");
 	is(upsert(b, grant("a", 1, 2, 1100)), "renewed", "but not those that are known");
 	cmp_ok(book_records(b), "==", 2, "two records");
 	struct msg_box_grant other = grant("a", 1, 1, 1100);
@@ -138,13 +135,13 @@ keeps_the_longer_one(void)
 	is(upsert(b, grant("w", 1, 3, 1250)), "renewed", "longer: the canonical session stays");
 	cmp_ok(active(b, "w", now)->expires_us, "==", 1250UL * SEC, "and it lives longer");
 	is(upsert(b, grant("w", 2, 3, 1100)), "replaced", "another generation: no session stays");
-	is(revoke(b, "w", 3), "revoked", "revision 3 is revoked");
+	is(revoke_grant(b, "w", 3), "revoked", "revision 3 is revoked");
 	ok(active(b, "w", now) == NULL, "no grant is left");
 	is(upsert(b, grant("w", 2, 3, 1250)), "Sandbox admission grant revision was revoked", "and it cannot return");
-	is(revoke(b, "w", 2), "Sandbox admission revocation is stale", "an older revocation is stale");
-	is(revoke(b, "w", 3), "revoked", "the same one is not");
+	is(revoke_grant(b, "w", 2), "Sandbox admission revocation is stale", "an older revocation is stale");
+	is(revoke_grant(b, "w", 3), "revoked", "the same one is not");
 	is(upsert(b, grant("w", 2, 8, 1250)), "replaced", "revision 8");
-	is(revoke(b, "w", 7), "Sandbox admission revocation is stale", "one below the highest is stale");
+	is(revoke_grant(b, "w", 7), "Sandbox admission revocation is stale", "one below the highest is stale");
 	ok(active(b, "w", now) != NULL, "and changes nothing");
 	book_close(&b);
 }
@@ -198,7 +195,7 @@ remembers(void)
 	g.generation = 5;
 	book_judge(b, &policy, room, &g, now, &record, &changed, &e);
 	ok(changed && record.generation == 5, "another generation must");
-	revoke(b, "r", 9);
+	revoke_grant(b, "r", 9);
 	ok(book_each(b, copy_record, next) == 0 && book_records(next) == 2, "two records are handed over");
 	ok(active(next, "w", now) == NULL, "no grant is");
 	is(upsert(next, grant("w", 4, 5, 1100)), "Sandbox admission grant revision is stale",

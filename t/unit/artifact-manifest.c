@@ -1,8 +1,4 @@
 /* Manifests: digests as LangBot computes them, and its words for every one that is refused. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/buf.h"
 #include "tap.h"
 #include "workers/artifact/manifest.h"

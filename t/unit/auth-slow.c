@@ -1,6 +1,4 @@
 /* How long a failure waits. */
-#include <stdio.h>
-
 #include "supervisor/auth/auth_slow.h"
 #include "tap.h"
 

@@ -2,15 +2,6 @@
  * The floor: buffers grow and remember a failure, errors say what and where,
  * the log escapes what strangers wrote and never waits for its reader.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fd.h"
@@ -188,8 +179,7 @@ capture(void)
 {
 	int ends[2];
 
-	if (pipe2(ends, O_CLOEXEC) == -1 || fcntl(ends[1], F_SETPIPE_SZ, 16384) == -1)
-		BAIL_OUT("pipe");
+	must(pipe2(ends, O_CLOEXEC) != -1 && fcntl(ends[1], F_SETPIPE_SZ, 16384) != -1, "pipe");
 	fcntl(ends[0], F_SETFL, O_NONBLOCK);
 	saved = dup(STDERR_FILENO);
 	dup2(ends[1], STDERR_FILENO);
@@ -313,7 +303,6 @@ log_without_reader(void)
 int
 main(void)
 {
-	plan(NO_PLAN);
 	unsetenv("JOURNAL_STREAM");
 	buf_grows();
 	buf_prints();

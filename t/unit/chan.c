@@ -2,14 +2,6 @@
  * A channel carries one message and its descriptors per packet, whole or not at
  * all; and whatever a peer sends, no descriptor stays behind.
  */
-#include <fcntl.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "base/fd.h"
 #include "base/memfd.h"
 #include "check.h"
@@ -29,8 +21,7 @@ fresh_pair(void)
 {
 	fd_close(&ends[0]);
 	fd_close(&ends[1]);
-	if (chan_pair(ends, &e) == -1)
-		BAIL_OUT("%s", e.text);
+	must(chan_pair(ends, &e) != -1, "%s", e.text);
 }
 
 static int
@@ -211,8 +202,7 @@ hostile(const char *what, const void *bytes, size_t n, int first, size_t nfds, i
 
 	for (size_t i = 0; i < nfds; i++)
 		fds[i] = i == 0 && first != -1 ? first : STDIN_FILENO;
-	if (raw_send(ends[0], bytes, n, fds, nfds) == -1)
-		BAIL_OUT("send %s", what);
+	must(raw_send(ends[0], bytes, n, fds, nfds) != -1, "send %s", what);
 	cmp_ok(recv_from(FROM_CLIENT | FROM_SUPERVISOR), "==", want, "%s, %zu descriptors: %s", what, nfds,
 	    want == 2   ? "the end"
 	    : want == 0 ? "taken"
@@ -367,7 +357,6 @@ killed_peer(void)
 int
 main(void)
 {
-	plan(NO_PLAN);
 	ends[0] = ends[1] = -1;
 	int before = open_fds();
 	fresh_pair();

@@ -1,8 +1,4 @@
 /* The configuration file: what it takes, what it refuses, and that it says where. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "supervisor/config/config.h"
 #include "tap.h"
 

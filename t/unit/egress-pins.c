@@ -1,8 +1,4 @@
 /* Which names an address was told for: how long, how many, and which are told. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "check.h"
 #include "tap.h"
 #include "workers/egress/dns/pins.h"
@@ -14,8 +10,7 @@ addr(const char *text)
 {
 	struct netaddr a;
 
-	if (!netaddr_parse(text, &a))
-		BAIL_OUT("'%s' is no address", text);
+	must(netaddr_parse(text, &a), "'%s' is no address", text);
 	return a;
 }
 
@@ -210,7 +205,6 @@ test_model(void)
 int
 main(void)
 {
-	plan(NO_PLAN);
 	test_names();
 	test_time();
 	test_names_of_one();

@@ -1,7 +1,4 @@
 /* What sessions may reach: every line of network.def's opening, both families, and all of netrange.def. */
-#include <stdio.h>
-#include <string.h>
-
 #include "tap.h"
 #include "workers/egress/rules/rules.h"
 
@@ -19,8 +16,7 @@ parse(struct msg_net_rule *m, const char *text)
 
 	at++;
 	*rest = '\0';
-	if (sscanf(text, "%7s %255s %255[^\n]", action, what, rest) < 2)
-		BAIL_OUT("'%s' is no rule", text);
+	must(sscanf(text, "%7s %255s %255[^\n]", action, what, rest) >= 2, "'%s' is no rule", text);
 	msg_defaults(MSG_NET_RULE, m);
 	m->text = text;
 	m->action = strcmp(action, "allow") == 0 ? RULE_ACTION_ALLOW : RULE_ACTION_DENY;
@@ -54,8 +50,7 @@ list(const char *const *texts)
 	for (; texts[n] != NULL; n++)
 		parse(&m[n], texts[n]);
 	struct rules *l = rules_new(m, n, &e);
-	if (l == NULL)
-		BAIL_OUT("%s", e.text);
+	must(l != NULL, "%s", e.text);
 	return l;
 }
 
@@ -74,8 +69,7 @@ to(const char *address, uint16_t port)
 {
 	struct target t = { .port = port };
 
-	if (!netaddr_parse(address, &t.address))
-		BAIL_OUT("'%s' is no address", address);
+	must(netaddr_parse(address, &t.address), "'%s' is no address", address);
 	return t;
 }
 
@@ -135,8 +129,7 @@ translated(const char *address, bool own)
 {
 	struct target t = to(address, 443);
 
-	if (!netaddr_embedded(&t.address, &t.embedded))
-		BAIL_OUT("%s stands for none", address);
+	must(netaddr_embedded(&t.address, &t.embedded), "%s stands for none", address);
 	t.embedded_own = own;
 	return t;
 }
@@ -490,7 +483,6 @@ int
 main(void)
 {
 	test_embedded();
-	plan(NO_PLAN);
 	test_ranges();
 	test_own();
 	test_order();

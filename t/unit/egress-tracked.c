@@ -1,9 +1,4 @@
 /* Sessions slow down when the host's table of tracked connections is half full, and leave the last eighth to the host. */
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "tap.h"
 #include "workers/egress/flow/tracked.h"
 
@@ -17,8 +12,7 @@ put(const char *name, const char *text)
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	FILE *f = fopen(path, "w");
-	if (f == NULL || fputs(text, f) == EOF || fclose(f) == EOF)
-		BAIL_OUT("%s", path);
+	must(f != NULL && fputs(text, f) != EOF && fclose(f) != EOF, "%s", path);
 }
 
 static const char *
@@ -94,9 +88,7 @@ sweep(void)
 int
 main(void)
 {
-	plan(NO_PLAN);
-	if (mkdtemp(dir) == NULL)
-		BAIL_OUT("%s", dir);
+	must(mkdtemp(dir) != NULL, "%s", dir);
 	test_room();
 	test_trickle();
 	sweep();

@@ -1,7 +1,4 @@
 /* Paths of clients: what is beneath the workspace, what is not, and that nothing else comes out. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "tap.h"
 #include "workers/files/box.h"
 

@@ -2,15 +2,9 @@
  * The seccomp policy: what the language takes and refuses, and what the built-in policy does in each ABI.  The
  * programs are run by t/lib/c/bpf.c, so that the ABIs of other machines are tried too; the attacks ask the kernel.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/sched.h>
 #include <seccomp.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/fd.h"
 #include "bpf.h"

@@ -1,8 +1,4 @@
 /* The frontmatter of a skill is read as PyYAML and Python's str would, and reads back as it was written. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tap.h"
 #include "workers/store/skills/front.h"
 

@@ -1,7 +1,5 @@
 /* Sessions are counted by the beginnings of their names, and what is counted is what there is. */
 #include <sodium.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "supervisor/core/groups.h"
 #include "supervisor/langbot/tenancy.h"
@@ -60,8 +58,8 @@ hold(struct group_entry *en, char *session, const char *name)
 {
 	struct group_key keys[GROUPS_MOST] = { { "", 0 } };
 
-	if (group_hold(all, en, (struct session *)session, keys, 1 + tenancy_groups(name, keys + 1)) == -1)
-		BAIL_OUT("no memory");
+	must(group_hold(all, en, (struct session *)session, keys, 1 + tenancy_groups(name, keys + 1)) != -1,
+	    "no memory");
 }
 
 static bool
@@ -127,8 +125,7 @@ main(void)
 {
 	struct err e;
 
-	if (sodium_init() == -1 || (all = groups_open(&e)) == NULL)
-		BAIL_OUT("no groups");
+	must(sodium_init() != -1 && (all = groups_open(&e)) != NULL, "no groups");
 	of_names();
 	of_contexts();
 	counts();

@@ -1,11 +1,5 @@
 /* A journal comes back as it was written: also after a torn end, never after damage, and short again when it was long. */
-#include <fcntl.h>
 #include <sodium.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "supervisor/core/journal.h"
@@ -105,8 +99,7 @@ drops_a_torn_end(void)
 	off_t three = size();
 	journal_close(&j);
 	for (off_t cut = two + 1; cut < three; cut++, bytes++) {
-		if (truncate(path, cut) == -1)
-			BAIL_OUT("truncate");
+		must(truncate(path, cut) != -1, "truncate");
 		j = open_it(&s, &e);
 		good += j != NULL && s.n == 2 && size() == two;
 		append(j, 3, 3); /* the same bytes again */
@@ -116,8 +109,7 @@ drops_a_torn_end(void)
 	j = open_it(&s, &e);
 	ok(j != NULL && s.n == 3, "and can be written again");
 	journal_close(&j);
-	if (truncate(path, three + 500) == -1)
-		BAIL_OUT("truncate");
+	must(truncate(path, three + 500) != -1, "truncate");
 	j = open_it(&s, &e);
 	ok(j != NULL && s.n == 3 && size() == three, "zeros at the end are a torn end, too");
 	journal_close(&j);
@@ -172,8 +164,6 @@ refuses_damage(void)
 static int
 write_two(void *arg, struct journal *j, struct err *e)
 {
-	(void)e;
-	(void)arg;
 	append(j, 7, 8);
 	return 0;
 }
@@ -181,7 +171,6 @@ write_two(void *arg, struct journal *j, struct err *e)
 static int
 write_half(void *arg, struct journal *j, struct err *e)
 {
-	(void)arg;
 	append(j, 7, 7);
 	return err_set(e, E_SYS, "no more");
 }
@@ -215,8 +204,7 @@ becomes_short(void)
 int
 main(void)
 {
-	if (sodium_init() == -1 || mkdtemp(dir) == NULL)
-		BAIL_OUT("mkdtemp");
+	must(sodium_init() != -1 && mkdtemp(dir) != NULL, "mkdtemp");
 	log_init("t", LOG_ERROR);
 	snprintf(path, sizeof(path), "%s/journal/test", dir);
 	comes_back();

@@ -1,6 +1,5 @@
 /* LangBot's rules for numbers, truth and moments, row by row: what is taken for what, and what is said if not. */
 #include <math.h>
-#include <string.h>
 
 #include "python/pystr.h"
 #include "tap.h"
@@ -28,8 +27,7 @@ value(const char *json)
 	msgpack_object o;
 	struct err     e;
 
-	if (json_parse(json, strlen(json), &zone, &o, &e) != JSON_GOOD)
-		BAIL_OUT("%s: %s", json, e.text);
+	must(json_parse(json, strlen(json), &zone, &o, &e) == JSON_GOOD, "%s: %s", json, e.text);
 	return o;
 }
 
@@ -272,7 +270,6 @@ test_str(void)
 int
 main(void)
 {
-	plan(NO_PLAN);
 	msgpack_zone_init(&zone, 4096);
 	test_int();
 	test_float();

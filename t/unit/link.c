@@ -2,11 +2,6 @@
  * Links on a loop: order both ways with a reader that is slower than the writer,
  * a queue that ends, an owner that closes at any moment, a peer that misbehaves.
  */
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "base/fd.h"
 #include "check.h"
 #include "tap.h"
@@ -65,8 +60,7 @@ open_link(int fd, unsigned from, struct side *s)
 {
 	struct link *l = link_open(loop, fd, from, &ops, s, &e);
 
-	if (l == NULL)
-		BAIL_OUT("%s", e.text);
+	must(l != NULL, "%s", e.text);
 	return l;
 }
 
@@ -75,8 +69,7 @@ connect_sides(struct side *a, struct side *b)
 {
 	int ends[2];
 
-	if (chan_pair(ends, &e) == -1)
-		BAIL_OUT("%s", e.text);
+	must(chan_pair(ends, &e) != -1, "%s", e.text);
 	*a = *b = (struct side){ 0 };
 	a->link = open_link(ends[0], FROM_WORKER, a);
 	b->link = open_link(ends[1], FROM_SUPERVISOR, b);
@@ -88,8 +81,7 @@ connect_bare(struct side *a)
 {
 	int ends[2];
 
-	if (chan_pair(ends, &e) == -1)
-		BAIL_OUT("%s", e.text);
+	must(chan_pair(ends, &e) != -1, "%s", e.text);
 	*a = (struct side){ 0 };
 	a->link = open_link(ends[0], FROM_WORKER, a);
 	return ends[1];
@@ -104,8 +96,6 @@ send_number(struct side *s, uint64_t n)
 static void
 too_late(struct ev_loop *l, ev_timer *w, int revents)
 {
-	(void)w;
-	(void)revents;
 	ev_break(l, EVBREAK_ALL);
 }
 
@@ -133,8 +123,6 @@ run_ready(void)
 static void
 wake(struct ev_loop *l, ev_timer *w, int revents)
 {
-	(void)l;
-	(void)revents;
 	link_resume(((struct side *)w->data)->link);
 }
 
@@ -526,7 +514,6 @@ main(void)
 {
 	int before = open_fds();
 
-	plan(NO_PLAN);
 	loop = ev_loop_new(EVFLAG_AUTO);
 	order();
 	no_overtaking();

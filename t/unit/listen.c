@@ -1,7 +1,4 @@
 /* Addresses of LangBot's door: how they are written, which are the loopback's, who counts as one. */
-#include <string.h>
-#include <unistd.h>
-
 #include "base/fd.h"
 #include "supervisor/auth/listen.h"
 #include "tap.h"
@@ -38,8 +35,7 @@ same_net(const char *x, const char *y)
 	struct err     e;
 	unsigned char  m[ADDRESS_NET], n[ADDRESS_NET];
 
-	if (address_parse(&a, x, &e) == -1 || address_parse(&b, y, &e) == -1)
-		BAIL_OUT("%s", e.text);
+	must(address_parse(&a, x, &e) != -1 && address_parse(&b, y, &e) != -1, "%s", e.text);
 	address_net(&a, m);
 	address_net(&b, n);
 	return memcmp(m, n, sizeof(m)) == 0;
@@ -63,8 +59,7 @@ listens(void)
 
 	address_parse(&a, "127.0.0.1:0", &e);
 	AUTO_FD int fd = listen_open(&a, &e), second = -1;
-	if (!ok(fd != -1, "port 0 is any"))
-		BAIL_OUT("%s", e.text);
+	must(ok(fd != -1, "port 0 is any"), "%s", e.text);
 	address_of_socket(&at, fd);
 	cmp_ok(at.at.v4.sin_port, "!=", 0, "and then one that is known");
 	ok(listen_is_at(fd, &a) && listen_is_at(fd, &at), "it listens there");

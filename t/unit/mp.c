@@ -2,9 +2,6 @@
  * The scanner finds the end of any MessagePack value in any pieces, and what it
  * calls whole msgpack-c takes whole: it stands between strangers and msgpack-c.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "check.h"
 #include "tap.h"
 #include "wire/mp.h"
@@ -209,8 +206,7 @@ scan_nils(const char *head, size_t n, size_t nils)
 	size_t     len;
 
 	buf_append(&b, head, n);
-	if (buf_reserve(&b, nils) == -1)
-		BAIL_OUT("no memory");
+	must(buf_reserve(&b, nils) != -1, "no memory");
 	memset(b.data + b.len, 0xc0, nils);
 	enum mp_verdict v = scan_at_once(b.data, n + nils, LIM_MESSAGE, &len);
 	buf_clear(&b);
@@ -331,7 +327,6 @@ writer(void)
 int
 main(void)
 {
-	plan(NO_PLAN);
 	first_bytes(0);
 	first_bytes(3);
 	first_bytes(200);

@@ -1,6 +1,5 @@
 /* A choice and its settings in one map. */
 #include <msgpack.h>
-#include <string.h>
 
 #include "tap.h"
 #include "wire/msg.h"

@@ -2,11 +2,6 @@
  * Every message in the table survives the wire, comes only from who may send it,
  * and in no envelope but its own; and the table itself keeps its promises.
  */
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/memfd.h"
 #include "check.h"
 #include "tap.h"
@@ -455,7 +450,6 @@ main(void)
 {
 	int before = open_fds();
 
-	plan(NO_PLAN);
 	definitions();
 	absent_lists();
 	round_trips();

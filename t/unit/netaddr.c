@@ -1,6 +1,4 @@
 /* Addresses, networks, and the ranges that a sandbox does not get to. */
-#include <string.h>
-
 #include "base/netaddr.h"
 #include "tap.h"
 

@@ -1,9 +1,4 @@
 /* The operator's file of rules, and a client's own. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "supervisor/config/netrule.h"
 #include "supervisor/config/netrules.h"
 #include "tap.h"
@@ -96,8 +91,7 @@ reads_a_file(void)
 	    &e);
 	size_t           n;
 
-	if (r == NULL)
-		BAIL_OUT("a file is not read: %s", e.text);
+	must(r != NULL, "a file is not read: %s", e.text);
 	const struct msg_net_set *s = netrules_sets(r, &n);
 	cmp_ok((int)n, "==", 3, "three sets");
 	cmp_ok((int)s[0].rules.n, "==", 2, "the first has what all get");

@@ -1,6 +1,4 @@
 /* One normal form of a path, and what is within what. */
-#include <string.h>
-
 #include "base/path.h"
 #include "tap.h"
 

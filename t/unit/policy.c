@@ -1,6 +1,5 @@
 /* Names, defaults, and when two specs are the same. */
 #include <sodium.h>
-#include <string.h>
 
 #include "supervisor/config/mountspec.h"
 #include "supervisor/core/policy.h"
@@ -222,8 +221,7 @@ knows_the_default(void)
 int
 main(void)
 {
-	if (sodium_init() == -1)
-		BAIL_OUT("libsodium");
+	must(sodium_init() != -1, "libsodium");
 	config_defaults(&config);
 	checks_names();
 	fills_and_bounds();

@@ -1,6 +1,5 @@
 /* Profiles, and what an agent's request becomes of them: every field, locks, clamps, and each refusal. */
 #include <sodium.h>
-#include <string.h>
 
 #include "supervisor/agent/agent_plan.h"
 #include "tap.h"
@@ -333,8 +332,7 @@ old_table(void)
 int
 main(void)
 {
-	if (sodium_init() == -1)
-		BAIL_OUT("libsodium");
+	must(sodium_init() != -1, "libsodium");
 	config_defaults(&config);
 	every_field();
 	locks_and_wishes();

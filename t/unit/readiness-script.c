@@ -1,6 +1,4 @@
 /* What a trial printed: only what was refused is bounded, and what is missing is not. */
-#include <string.h>
-
 #include "supervisor/langbot/readiness_script.h"
 #include "tap.h"
 

@@ -1,7 +1,4 @@
 /* An error's reason, fields and marked parts: set, moved by what is put before the text, and taken to the next process. */
-#include <stdio.h>
-#include <string.h>
-
 #include "base/err.h"
 #include "tap.h"
 #include "wire/detail.h"
@@ -179,8 +176,8 @@ taken(const char *text, const struct msg_detail *d)
 	struct msg               m;
 	struct msg_worker_failed f = { .code = "invalid", .reason = text, .detail = *d };
 
-	if (msg_encode(&p, MSG_WORKER_FAILED, 0, 0, &f, &e) == -1 || take(&m, &p) == -1)
-		BAIL_OUT("a notice does not cross: %s", e.text);
+	must(msg_encode(&p, MSG_WORKER_FAILED, 0, 0, &f, &e) != -1 && take(&m, &p) != -1, "a notice does not cross: %s",
+	    e.text);
 	const struct msg_worker_failed *got = m.body;
 	err_set(&e, E_INVALID, "%s", got->reason);
 	detail_take(&e, &got->detail);

@@ -1,6 +1,5 @@
 /* A request is found by what its client and its worker call it, and the counts are those of a walk over all. */
 #include <sodium.h>
-#include <string.h>
 
 #include "supervisor/core/ask.h"
 #include "supervisor/core/request.h"
@@ -15,8 +14,7 @@ add(struct requests *to, enum msg_type t, uint64_t conn, uint64_t id, uint64_t e
 {
 	struct request *r = request_add(to, &(struct msg){ .type = t, .conn = conn, .id = id }, exec);
 
-	if (r == NULL)
-		BAIL_OUT("no memory");
+	must(r != NULL, "no memory");
 	return r;
 }
 
@@ -136,8 +134,7 @@ main(void)
 {
 	struct err e;
 
-	if (sodium_init() == -1 || (index_of_all = request_index_open(&e)) == NULL)
-		BAIL_OUT("no index");
+	must(sodium_init() != -1 && (index_of_all = request_index_open(&e)) != NULL, "no index");
 	requests_init(&one, index_of_all, (struct session *)&sessions[0]);
 	requests_init(&other, index_of_all, (struct session *)&sessions[1]);
 	is_found();

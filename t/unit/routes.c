@@ -1,6 +1,4 @@
 /* What a client may send is somebody's to serve, and who serves it can be found. */
-#include <string.h>
-
 #include "tap.h"
 #include "twist.h"
 #include "wire/route.h"
@@ -27,7 +25,6 @@ begins_with_context(enum msg_type t)
 int
 main(void)
 {
-	plan(NO_PLAN);
 	for (EVERY_MESSAGE(t)) {
 		enum served_by room = msg_route(t)->room;
 		unsigned       from = msg_def(t)->from & (FROM_CLIENT | FROM_GATEWAY);

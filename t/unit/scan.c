@@ -1,15 +1,5 @@
 /* What a scan makes of trees and of a "/proc" that a stranger made. */
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/bounds.h"
 #include "tap.h"
@@ -20,7 +10,6 @@ static char dir[] = "/tmp/boxd-t-scan-XXXXXX";
 static void
 count_one(void *arg, const struct nameless *f)
 {
-	(void)f;
 	++*(unsigned *)arg;
 }
 
@@ -40,8 +29,7 @@ make_endless(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
-	if (fd == -1 || ftruncate(fd, 1L << 40) == -1)
-		BAIL_OUT("%s: %s", path, strerror(errno));
+	must(fd != -1 && ftruncate(fd, 1L << 40) != -1, "%s: %s", path, strerror(errno));
 	close(fd);
 }
 
@@ -52,11 +40,12 @@ test_planted_proc(void)
 	struct rusage before, after;
 	unsigned      found;
 
-	if (chdir(dir) == -1 || mkdir("proc", 0755) == -1 || mkdir("proc/7", 0755) == -1 ||
-	    mkdir("proc/7/task", 0755) == -1 || mkdir("proc/7/task/7", 0755) == -1 || mkdir("proc/8", 0755) == -1 ||
-	    mkdir("proc/8/task", 0755) == -1 || mkdir("proc/8/task/8", 0755) == -1 ||
-	    mkfifo("proc/7/task/7/maps", 0600) == -1 || mkfifo("proc/7/task/7/fd", 0600) == -1)
-		BAIL_OUT("plant: %s", strerror(errno));
+	must(chdir(dir) != -1 && mkdir("proc", 0755) != -1 && mkdir("proc/7", 0755) != -1 &&
+		 mkdir("proc/7/task", 0755) != -1 && mkdir("proc/7/task/7", 0755) != -1 &&
+		 mkdir("proc/8", 0755) != -1 && mkdir("proc/8/task", 0755) != -1 &&
+		 mkdir("proc/8/task/8", 0755) != -1 && mkfifo("proc/7/task/7/maps", 0600) != -1 &&
+		 mkfifo("proc/7/task/7/fd", 0600) != -1,
+	    "plant: %s", strerror(errno));
 	make_endless("proc/8/task/8/maps");
 	int proc = open("proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	ok(!proc_is_genuine(proc), "a directory is no procfs");
@@ -105,8 +94,8 @@ test_waiting_descriptor(void)
 	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
 	*c = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
 	memcpy(CMSG_DATA(c), &proc, sizeof(proc));
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == -1 || sendmsg(ends[0], &m, 0) != 1)
-		BAIL_OUT("send a descriptor: %s", strerror(errno));
+	must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != -1 && sendmsg(ends[0], &m, 0) == 1,
+	    "send a descriptor: %s", strerror(errno));
 	cmp_ok(look(proc, LIM_SCAN_OPEN, &found).hidden, ">", before, "a descriptor that waits in a socket is noticed");
 	close(ends[0]);
 	close(ends[1]);
@@ -137,8 +126,7 @@ write_file(const char *path, size_t n)
 	int   fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
 	memset(bytes, 'x', n);
-	if (fd == -1 || write(fd, bytes, n) != (ssize_t)n)
-		BAIL_OUT("%s: %s", path, strerror(errno));
+	must(fd != -1 && write(fd, bytes, n) == (ssize_t)n, "%s: %s", path, strerror(errno));
 	free(bytes);
 	close(fd);
 }
@@ -155,8 +143,7 @@ test_trees(void)
 	mkdir("b", 0755);
 	write_file("a/below/f", 1000000);
 	write_file("b/f", 1000000);
-	if (scan_init(&s, 50, false, &e) == -1)
-		BAIL_OUT("%s", e.text);
+	must(scan_init(&s, 50, false, &e) != -1, "%s", e.text);
 	uint64_t one = scan_two(&s, "a", "a").bytes, two = scan_two(&s, "a", "b").bytes;
 	cmp_ok(one, ">=", 1000000, "a tree is measured");
 	cmp_ok(one, "<", 2000000, "once, also when it is named twice");
@@ -183,8 +170,7 @@ test_full_table(void)
 	struct scan s;
 	struct err  e;
 
-	if (scan_init(&s, 1, false, &e) == -1)
-		BAIL_OUT("%s", e.text);
+	must(scan_init(&s, 1, false, &e) != -1, "%s", e.text);
 	scan_two(&s, "b/f", "b/f");
 	for (uint64_t i = 1; s.total.end == SCAN_WHOLE && i < 10 * LIM_SCAN_NAMELESS; i++)
 		scan_nameless(&s, &(struct nameless){ .dev = s.devs[0], .ino = i << 30, .bytes = 1 });
@@ -210,8 +196,7 @@ test_modes(void)
 	mkdir("m", 0755);
 	mkdir("m/d", 0755);
 	write_file("m/d/f", 1000000);
-	if (chown("m", 65534, 65534) == -1 || chown("m/d", 65534, 65534) == -1)
-		BAIL_OUT("chown: %s", strerror(errno));
+	must(chown("m", 65534, 65534) != -1 && chown("m/d", 65534, 65534) != -1, "chown: %s", strerror(errno));
 	static const mode_t modes[] = { 0444, 0 };
 	for (size_t i = 0; i < 2; i++) {
 		chmod("m/d", modes[i]);
@@ -233,8 +218,7 @@ main(void)
 {
 	char command[128];
 
-	if (mkdtemp(dir) == NULL)
-		BAIL_OUT("mkdtemp");
+	must(mkdtemp(dir) != NULL, "mkdtemp");
 	alarm(300); /* whoever waits for a FIFO waits for ever */
 	test_planted_proc();
 	test_real_proc();

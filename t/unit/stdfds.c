@@ -1,14 +1,7 @@
 /* The descriptors a program starts with: closed streams are replaced, others closed or marked, with and without close_range. */
-#include <errno.h>
-#include <fcntl.h>
 #include <seccomp.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/stdfds.h"
 #include "tap.h"

@@ -1,8 +1,4 @@
 /* LangBot's stdio framing: lines and chunks, in both directions, with every rule of upstream's. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/bounds.h"
 #include "boxctl/langbot/stdio_frames.h"
 #include "check.h"

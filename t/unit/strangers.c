@@ -1,7 +1,4 @@
 /* Which stranger makes room, by address, stage and age. */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "tap.h"
 #include "workers/gateway/strangers.h"
 
@@ -16,8 +13,7 @@ at(const char *text)
 {
 	struct netaddr a;
 
-	if (!netaddr_parse(text, &a))
-		BAIL_OUT("%s is no address", text);
+	must(netaddr_parse(text, &a), "%s is no address", text);
 	return a;
 }
 
@@ -27,8 +23,7 @@ comes(const char *from)
 	struct netaddr   a = at(from);
 	struct stranger *n = &who[used++];
 
-	if (stranger_add(&s, n, &a) == -1)
-		BAIL_OUT("no memory");
+	must(stranger_add(&s, n, &a) != -1, "no memory");
 	return n;
 }
 

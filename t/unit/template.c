@@ -1,6 +1,4 @@
 /* Session templates: placeholders, what stands in for what is missing, and what is no template. */
-#include <string.h>
-
 #include "supervisor/agent/template.h"
 #include "tap.h"
 

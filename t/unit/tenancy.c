@@ -1,9 +1,5 @@
 /* Names as LangBot computes them, and a fence that only rises, across restarts too. */
 #include <sodium.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "supervisor/core/dirs.h"
@@ -104,8 +100,6 @@ static unsigned    advanced;
 static void
 on_advance(void *arg, const struct msg_context *c)
 {
-	(void)arg;
-	(void)c;
 	advanced++;
 }
 
@@ -115,8 +109,7 @@ open_fence(void)
 	struct err      e;
 	struct tenancy *t = tenancy_open(&boxd, &e);
 
-	if (t == NULL)
-		BAIL_OUT("%s", e.text);
+	must(t != NULL, "%s", e.text);
 	tenancy_on_advance(t, on_advance, NULL);
 	return t;
 }
@@ -188,12 +181,10 @@ main(void)
 {
 	char path[PATH_MAX + 32];
 
-	if (sodium_init() == -1)
-		BAIL_OUT("libsodium");
+	must(sodium_init() != -1, "libsodium");
 	log_init("t", LOG_ERROR);
 	snprintf(dirs.state, sizeof(dirs.state), "/tmp/boxd-tenancy.XXXXXX");
-	if (mkdtemp(dirs.state) == NULL)
-		BAIL_OUT("mkdtemp");
+	must(mkdtemp(dirs.state) != NULL, "mkdtemp");
 	names_as_langbot();
 	knows_whose();
 	only_rises();

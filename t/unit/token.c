@@ -1,11 +1,4 @@
 /* The secret of LangBot's door: where it comes from, what is refused, and that it is not kept. */
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "host/tokenfile.h"
 #include "supervisor/auth/instance.h"
 #include "supervisor/auth/token.h"
@@ -26,8 +19,7 @@ put(const char *text, mode_t mode)
 
 	unlink(file);
 	f = fopen(file, "w");
-	if (f == NULL || fputs(text, f) == EOF || fclose(f) != 0 || chmod(file, mode) == -1)
-		BAIL_OUT("%s", file);
+	must(f != NULL && fputs(text, f) != EOF && fclose(f) == 0 && chmod(file, mode) != -1, "%s", file);
 }
 
 static int
@@ -168,8 +160,7 @@ int
 main(void)
 {
 	log_init("test", LOG_ERROR); /* one line of it is meant */
-	if (sodium_init() == -1 || mkdtemp(dir) == NULL)
-		BAIL_OUT("%s", dir);
+	must(sodium_init() != -1 && mkdtemp(dir) != NULL, "%s", dir);
 	snprintf(file, sizeof(file), "%s/token", dir);
 	from_the_environment();
 	environment_refuses();

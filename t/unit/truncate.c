@@ -1,8 +1,4 @@
 /* Long output is cut to head and tail as LangBot cuts it; bytes become clean text first. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "python/outtext.h"
 #include "tap.h"
 

@@ -1,12 +1,6 @@
 /* What is counted in trees that a stranger made, and what is told when it is not all. */
 #include <dirent.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/bounds.h"
 #include "base/usage.h"

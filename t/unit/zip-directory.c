@@ -1,8 +1,4 @@
 /* The central directory of an archive is believed only where all of it fits together. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tap.h"
 #include "workers/store/zip/zipdir.h"
 #include "zipmake.h"

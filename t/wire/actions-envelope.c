@@ -1,7 +1,4 @@
 /* The outside of a message: whose it is, what is answered, what is passed over, and how many may wait. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "actbox.h"
 #include "tap.h"
 
@@ -332,7 +329,6 @@ alone(void (*test)(void))
 int
 main(void)
 {
-	plan(NO_PLAN);
 	alone(test_seq);
 	alone(test_ignored);
 	alone(test_invalid);

@@ -2,10 +2,6 @@
  * What is wrong with an action's data is told in the words of LangBot's own classes; a tenant's only when the
  * supervisor has nothing against its context.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "actbox.h"
 #include "tap.h"
 
@@ -336,7 +332,6 @@ test_who_is_first(void)
 int
 main(void)
 {
-	plan(NO_PLAN);
 	act_open();
 	test_layout();
 	test_mounts();

@@ -1,6 +1,4 @@
 /* Each of LangBot's actions becomes its request, with the fields that were given and the defaults of the others. */
-#include <string.h>
-
 #include "actbox.h"
 #include "tap.h"
 
@@ -229,7 +227,6 @@ test_skill_files(void)
 int
 main(void)
 {
-	plan(NO_PLAN);
 	act_open();
 	test_spec_defaults();
 	test_spec();

@@ -1,8 +1,4 @@
 /* Files in chunks: whole and in order, bounded, seen by their own connection only, and gone when they are used. */
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "actbox.h"
 #include "check.h"
 #include "tap.h"
@@ -195,7 +191,6 @@ alone(void (*test)(void))
 int
 main(void)
 {
-	plan(NO_PLAN);
 	alone(test_zip);
 	alone(test_refused);
 	alone(test_sizes);

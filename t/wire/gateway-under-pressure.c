@@ -2,10 +2,6 @@
  * What the gateway does when there is too much of something: requests, bytes, clients,
  * silence.  BOX_SLOW=1 adds what takes half a minute.
  */
-#include <poll.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "base/fd.h"
 #include "base/memfd.h"
 #include "gatebox.h"

@@ -3,14 +3,6 @@
  * plays the supervisor on the channel and connects real clients to its socket.
  * BOX_GATEWAY names the program.
  */
-#include <errno.h>
-#include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include "base/fd.h"
 #include "base/memfd.h"
 #include "gatebox.h"

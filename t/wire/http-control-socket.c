@@ -1,8 +1,6 @@
 /*
  * The control socket speaks both: the first byte tells HTTP from MessagePack.
  */
-#include <string.h>
-
 #include "tap.h"
 #include "webbox.h"
 

@@ -2,11 +2,6 @@
  * Who polls /healthz and /readyz keeps its connection: one request after the other, also sent ahead, each judged as if it
  * were the first; and a connection that rests is nobody's burden.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-
 #include "tap.h"
 #include "webbox.h"
 

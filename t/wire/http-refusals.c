@@ -1,11 +1,6 @@
 /*
  * HTTP that is not taken: too long, too late, too many, with two readings, from where it must not come.
  */
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "base/fd.h"
 #include "check.h"
 #include "tap.h"

@@ -3,8 +3,6 @@
  * answers.
  */
 #include <netinet/in.h>
-#include <string.h>
-#include <sys/socket.h>
 
 #include "base/fd.h"
 #include "tap.h"

@@ -5,8 +5,6 @@
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "tap.h"
 #include "webbox.h"
@@ -38,8 +36,7 @@ make_certificate(struct buf *cert_pem, struct buf *key_pem)
 	X509_NAME_add_entry_by_txt(
 	    X509_get_subject_name(x), "CN", MBSTRING_ASC, (const unsigned char *)"localhost", -1, -1, 0);
 	X509_set_issuer_name(x, X509_get_subject_name(x));
-	if (X509_sign(x, key, EVP_sha256()) == 0)
-		BAIL_OUT("no certificate");
+	must(X509_sign(x, key, EVP_sha256()) != 0, "no certificate");
 	PEM_write_bio_X509(c, x);
 	PEM_write_bio_PrivateKey(k, key, NULL, NULL, 0, NULL, NULL);
 	pem_of(cert_pem, c);
@@ -106,8 +103,7 @@ speaks(int version, const char *name)
 	bool          whole = false;
 
 	ok(ssl != NULL, "%s: hands are shaken, and the certificate is ours", name);
-	if (ssl == NULL)
-		BAIL_OUT("no TLS");
+	must(ssl != NULL, "no TLS");
 	is(SSL_get_version(ssl), name, "and that is what is spoken");
 	tell(ssl, "GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n");
 	like(told(ssl, &whole), "^HTTP/1.1 404 .*404: Not Found$", "an answer");

@@ -2,10 +2,6 @@
  * How a WebSocket ends: by the client, by its guest, by the supervisor, with boxd, and when the other side does not
  * play along.
  */
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include "tap.h"
 #include "webbox.h"
 

@@ -2,8 +2,6 @@
  * From HTTP to WebSocket: the vectors of RFC 6455, what is refused, and what a client that does not wait for the
  * answer gets.
  */
-#include <string.h>
-
 #include "tap.h"
 #include "webbox.h"
 

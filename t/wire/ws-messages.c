@@ -1,10 +1,6 @@
 /*
  * Frames and messages of a WebSocket: as LangBot's client cuts them, as any client may, and as none must.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "check.h"
 #include "tap.h"
 #include "webbox.h"

@@ -1,10 +1,6 @@
 /*
  * Who does not read, who is not read, and who hears nothing any more.  BOX_SLOW=1 adds what takes a minute.
  */
-#include <poll.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tap.h"
 #include "webbox.h"
 

@@ -1,8 +1,5 @@
 #include "actbox.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/log.h"
 #include "tap.h"
 #include "workers/gateway/langbot/json.h"
@@ -18,8 +15,7 @@ act_open(void)
 	log_init("test", LOG_ERROR);
 	memset(&act_ws, 0, sizeof(act_ws));
 	act_shared.max_rpc_file_bytes = 20971520;
-	if (actions_open(&act_ws, &act_shared, &e) == -1)
-		BAIL_OUT("%s", e.text);
+	must(actions_open(&act_ws, &act_shared, &e) != -1, "%s", e.text);
 }
 
 void

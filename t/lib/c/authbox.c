@@ -1,18 +1,7 @@
 #include "authbox.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <regex.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/fd.h"
 #include "tap.h"
@@ -100,8 +89,7 @@ send_packet(struct packet *p)
 
 	while ((r = chan_send(authbox_chan, p, &e)) == 1)
 		poll(&(struct pollfd){ .fd = authbox_chan, .events = POLLOUT }, 1, -1);
-	if (r == -1)
-		BAIL_OUT("send to boxd: %s", e.text);
+	must(r != -1, "send to boxd: %s", e.text);
 	packet_clear(p);
 }
 
@@ -111,8 +99,7 @@ say(enum msg_type t, uint64_t id, uint64_t conn, const void *body)
 	struct packet p = { 0 };
 	struct err    e;
 
-	if (msg_encode(&p, t, id, conn, body, &e) == -1)
-		BAIL_OUT("%s: %s", msg_name(t), e.text);
+	must(msg_encode(&p, t, id, conn, body, &e) != -1, "%s: %s", msg_name(t), e.text);
 	send_packet(&p);
 }
 
@@ -124,8 +111,7 @@ hear(struct msg *m)
 
 	while ((r = chan_recv(authbox_chan, &in, m, FROM_SUPERVISOR, &e)) == 1)
 		poll(&(struct pollfd){ .fd = authbox_chan, .events = POLLIN }, 1, -1);
-	if (r != 0)
-		BAIL_OUT("from boxd: %s", r == 2 ? "it closed the channel" : e.text);
+	must(r == 0, "from boxd: %s", r == 2 ? "it closed the channel" : e.text);
 }
 
 void
@@ -206,8 +192,7 @@ announce(int listener, int client, enum speaks speaks)
 		poll(&(struct pollfd){ .fd = listener, .events = POLLIN }, 1, -1);
 		peer = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 	}
-	if (client == -1 || peer == -1)
-		BAIL_OUT("a client: %s", strerror(errno));
+	must(client != -1 && peer != -1, "a client: %s", strerror(errno));
 	say_open(authbox_next, peer, speaks);
 	return authbox_next++;
 }
@@ -220,8 +205,7 @@ by_http(void)
 
 	getsockname(authbox_http, (struct sockaddr *)&at, &len);
 	int client = socket(at.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (connect(client, (struct sockaddr *)&at, len) == -1)
-		BAIL_OUT("connect to LangBot's door: %s", strerror(errno));
+	must(connect(client, (struct sockaddr *)&at, len) != -1, "connect to LangBot's door: %s", strerror(errno));
 	return announce(authbox_http, client, SPEAKS_HTTP);
 }
 
@@ -231,8 +215,7 @@ by_control(enum speaks speaks)
 	struct sockaddr_un a = unix_address(in_dir("run/boxd.sock"));
 	int                client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	if (connect(client, (struct sockaddr *)&a, sizeof(a)) == -1)
-		BAIL_OUT("connect to %s: %s", a.sun_path, strerror(errno));
+	must(connect(client, (struct sockaddr *)&a, sizeof(a)) != -1, "connect to %s: %s", a.sun_path, strerror(errno));
 	return announce(authbox_control, client, speaks);
 }
 
@@ -245,8 +228,8 @@ status_field(const char *name, struct msg *m)
 	struct err        e;
 
 	hear_reply(say_request(by_control(SPEAKS_NATIVE), MSG_STATUS, &none), m);
-	if (m->failed || msg_expect(m, MSG_STATUS_RESULT, &e) == -1)
-		BAIL_OUT("status: %s", m->failed ? m->error.text : e.text);
+	must(
+	    !m->failed && msg_expect(m, MSG_STATUS_RESULT, &e) != -1, "status: %s", m->failed ? m->error.text : e.text);
 	for (const struct field *f = msg_def(MSG_STATUS_RESULT)->fields; f->name != NULL; f++)
 		if (strcmp(f->name, name) == 0)
 			return (const char *)m->body + f->offset;
@@ -283,8 +266,7 @@ log_lines(const char *regex)
 	regex_t r;
 	FILE   *f = fopen(in_dir("log"), "re");
 
-	if (f == NULL || regcomp(&r, regex, REG_EXTENDED | REG_NOSUB) != 0)
-		BAIL_OUT("log: %s", strerror(errno));
+	must(f != NULL && regcomp(&r, regex, REG_EXTENDED | REG_NOSUB) == 0, "log: %s", strerror(errno));
 	while (getline(&line, &size, f) != -1)
 		found += regexec(&r, line, 0, NULL, 0) == 0;
 	regfree(&r);
@@ -308,8 +290,8 @@ take_channel(void)
 		if (waitpid(boxd, NULL, WNOHANG) == boxd)
 			BAIL_OUT("boxd ended; see %s/log", authbox_dir);
 	passer = accept4(passing, NULL, NULL, SOCK_CLOEXEC);
-	if (passer == -1 || recvmsg(passer, &h, MSG_CMSG_CLOEXEC) != 1 || CMSG_FIRSTHDR(&h) == NULL)
-		BAIL_OUT("the gateway's channel: %s", strerror(errno));
+	must(passer != -1 && recvmsg(passer, &h, MSG_CMSG_CLOEXEC) == 1 && CMSG_FIRSTHDR(&h) != NULL,
+	    "the gateway's channel: %s", strerror(errno));
 	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&h)), sizeof(fd));
 	return fd;
 }
@@ -322,8 +304,7 @@ be_gateway(void)
 
 	authbox_chan = take_channel();
 	hear(&m);
-	if (m.type != MSG_GATEWAY_START)
-		BAIL_OUT("a %s came first", msg_name(m.type));
+	must(m.type == MSG_GATEWAY_START, "a %s came first", msg_name(m.type));
 	const struct msg_gateway_start *s = m.body;
 	authbox_next = s->next_conn;
 	authbox_control = msg_take_fd(&m, s->listener);
@@ -349,16 +330,14 @@ make_programs(void)
 	const char *build = getenv("BUILD");
 	char        command[2048], self[512] = "";
 
-	if (readlink("/proc/self/exe", self, sizeof(self) - 1) == -1)
-		BAIL_OUT("/proc/self/exe: %s", strerror(errno));
+	must(readlink("/proc/self/exe", self, sizeof(self) - 1) != -1, "/proc/self/exe: %s", strerror(errno));
 	if (build == NULL)
 		build = "build";
 	snprintf(command, sizeof(command),
 	    "b=$(realpath '%s') && mkdir -p '%s/bin' && cd '%s/bin' && cp \"$b/boxd\" . && ln -s \"$b\"/box-* . && "
 	    "ln -sf '%s' box-gateway",
 	    build, authbox_dir, authbox_dir, self);
-	if (system(command) != 0)
-		BAIL_OUT("no directory of programs");
+	must(system(command) == 0, "no directory of programs");
 }
 
 static void
@@ -366,14 +345,14 @@ write_conf(const char *conf)
 {
 	FILE *f = fopen(in_dir("boxd.conf"), "we");
 
-	if (f == NULL ||
-	    fprintf(f, "uid_base = %d\nspare_sandboxes = 0\nlisten = 127.0.0.1:0\ntoken_file = %s/token\n%s\n",
-		524288 + (150 + getpid() % 50) * 128 * 65536, authbox_dir, conf) < 0 ||
-	    fclose(f) != 0)
-		BAIL_OUT("boxd.conf: %s", strerror(errno));
+	must(f != NULL &&
+		 fprintf(f, "uid_base = %d\nspare_sandboxes = 0\nlisten = 127.0.0.1:0\ntoken_file = %s/token\n%s\n",
+		     524288 + (150 + getpid() % 50) * 128 * 65536, authbox_dir, conf) >= 0 &&
+		 fclose(f) == 0,
+	    "boxd.conf: %s", strerror(errno));
 	f = fopen(in_dir("token"), "we");
-	if (f == NULL || fputs(TEST_TOKEN "\n", f) == EOF || fclose(f) != 0 || chmod(in_dir("token"), 0600) == -1)
-		BAIL_OUT("token: %s", strerror(errno));
+	must(f != NULL && fputs(DOOR_TOKEN "\n", f) != EOF && fclose(f) == 0 && chmod(in_dir("token"), 0600) != -1,
+	    "token: %s", strerror(errno));
 }
 
 static void
@@ -404,14 +383,13 @@ authbox_open(const char *conf)
 	alarm(HANG_SEC);
 	signal(SIGPIPE, SIG_IGN);
 	memcpy(authbox_dir + strlen(authbox_dir) - 6, "XXXXXX", 6);
-	if (mkdtemp(authbox_dir) == NULL || chmod(authbox_dir, 0755) == -1)
-		BAIL_OUT("%s: %s", authbox_dir, strerror(errno));
+	must(mkdtemp(authbox_dir) != NULL && chmod(authbox_dir, 0755) != -1, "%s: %s", authbox_dir, strerror(errno));
 	make_programs();
 	write_conf(conf);
 	a = unix_address(in_dir("pass.sock"));
 	passing = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (bind(passing, (struct sockaddr *)&a, sizeof(a)) == -1 || listen(passing, 8) == -1)
-		BAIL_OUT("%s: %s", a.sun_path, strerror(errno));
+	must(bind(passing, (struct sockaddr *)&a, sizeof(a)) != -1 && listen(passing, 8) != -1, "%s: %s", a.sun_path,
+	    strerror(errno));
 	start_boxd();
 	be_gateway();
 }

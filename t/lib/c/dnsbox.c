@@ -1,12 +1,6 @@
 #include "dnsbox.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
 
 #include "base/fd.h"
 #include "dnswire.h"
@@ -159,10 +153,8 @@ answer(const struct nb_question *q)
 void
 dnsbox_asked(struct namebox *b, const struct nb_question *q)
 {
-	(void)b;
 	if (strncmp(q->name, "hold", 4) == 0) {
-		if (n_held == HELD)
-			BAIL_OUT("too many questions to hold");
+		must(n_held != HELD, "too many questions to hold");
 		held[n_held++] = *q;
 	} else if (strncmp(q->name, "never", 5) != 0)
 		answer(q);
@@ -230,12 +222,11 @@ session_open(uint64_t bytes_per_minute)
 	int                fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	s = (struct session){ .udp = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0) };
-	if (fd == -1 || s.udp == -1 || bind(fd, (struct sockaddr *)&a, len) == -1 ||
-	    getsockname(fd, (struct sockaddr *)&a, &len) == -1 || connect(s.udp, (struct sockaddr *)&a, len) == -1)
-		BAIL_OUT("no sockets for a session");
+	must(fd != -1 && s.udp != -1 && bind(fd, (struct sockaddr *)&a, len) != -1 &&
+		 getsockname(fd, (struct sockaddr *)&a, &len) != -1 && connect(s.udp, (struct sockaddr *)&a, len) != -1,
+	    "no sockets for a session");
 	s.dns = dns_open(loop, resolver, fd, bytes_per_minute, &ops, &s, &e);
-	if (s.dns == NULL)
-		BAIL_OUT("dns_open: %s", e.text);
+	must(s.dns != NULL, "dns_open: %s", e.text);
 }
 
 void
@@ -253,8 +244,7 @@ size_t  n_got;
 void
 say(const void *bytes, size_t n)
 {
-	if (send(s.udp, bytes, n, 0) != (ssize_t)n)
-		BAIL_OUT("send: %s", strerror(errno));
+	must(send(s.udp, bytes, n, 0) == (ssize_t)n, "send: %s", strerror(errno));
 }
 
 bool
@@ -297,8 +287,7 @@ client_open(void)
 {
 	int pair[2];
 
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
-		BAIL_OUT("socketpair: %s", strerror(errno));
+	must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != -1, "socketpair: %s", strerror(errno));
 	dns_take(s.dns, pair[1]);
 	return (struct client){ .fd = pair[0] };
 }
@@ -375,8 +364,7 @@ dnsbox_resolver(void)
 	const char *address = server.address;
 
 	resolver = resolver_open(loop, &(struct strs){ 1, &address }, DNSBOX_SOCKETS, &e);
-	if (resolver == NULL)
-		BAIL_OUT("resolver_open: %s", e.text);
+	must(resolver != NULL, "resolver_open: %s", e.text);
 }
 
 void

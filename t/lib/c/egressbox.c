@@ -1,17 +1,8 @@
 #include "egressbox.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <sched.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/fd.h"
 #include "egressworld.h"
@@ -38,8 +29,7 @@ read_rule(struct ruletext *r, const char *line, size_t len)
 
 	snprintf(r->text[r->n], sizeof(r->text[0]), "%.*s", (int)len, line);
 	int n = sscanf(r->text[r->n], "%15s %127s port %u-%u", action, what, &low, &high);
-	if (n < 2)
-		BAIL_OUT("not a rule: %s", r->text[r->n]);
+	must(n >= 2, "not a rule: %s", r->text[r->n]);
 	msg_defaults(MSG_NET_RULE, m);
 	m->action = strcmp(action, "allow") == 0 ? RULE_ACTION_ALLOW : RULE_ACTION_DENY;
 	m->text = r->text[r->n];
@@ -128,8 +118,8 @@ egressbox_start(struct egressbox *b, const char *rules, const struct msg_egress_
 	m.sets.n = 1;
 	workbox_start(&b->work, FROM_EGRESS, 3, argv, prepare);
 	workbox_send(&b->work, MSG_EGRESS_START, &m);
-	if (workbox_receive(&b->work, &e) != 0 || b->work.reply.type != MSG_EGRESS_READY)
-		BAIL_OUT("box-egress does not start: %s", e.text);
+	must(workbox_receive(&b->work, &e) == 0 && b->work.reply.type == MSG_EGRESS_READY,
+	    "box-egress does not start: %s", e.text);
 }
 
 int
@@ -199,8 +189,7 @@ receive(struct egressbox *b)
 {
 	struct err e = { 0 };
 
-	if (workbox_receive(&b->work, &e) != 0)
-		BAIL_OUT("box-egress is gone: %s", e.text);
+	must(workbox_receive(&b->work, &e) == 0, "box-egress is gone: %s", e.text);
 }
 
 void
@@ -269,8 +258,7 @@ egressbox_memory(const struct egressbox *b)
 
 	snprintf(path, sizeof(path), "/proc/%d/statm", b->work.pid);
 	FILE *f = fopen(path, "re");
-	if (f == NULL || fscanf(f, "%*u %lu", &pages) != 1)
-		BAIL_OUT("%s: %s", path, strerror(errno));
+	must(f != NULL && fscanf(f, "%*u %lu", &pages) == 1, "%s: %s", path, strerror(errno));
 	fclose(f);
 	return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
@@ -282,8 +270,7 @@ egressbox_descriptors(const struct egressbox *b)
 	struct stat st;
 
 	snprintf(path, sizeof(path), "/proc/%d/fd", b->work.pid);
-	if (stat(path, &st) == -1)
-		BAIL_OUT("%s: %s", path, strerror(errno));
+	must(stat(path, &st) != -1, "%s: %s", path, strerror(errno));
 	return (size_t)st.st_size;
 }
 
@@ -295,8 +282,7 @@ connect_from(int ns, const char *address, uint16_t port)
 	struct sockaddr_storage to;
 	struct netaddr          a;
 
-	if (!netaddr_parse(address, &a))
-		BAIL_OUT("'%s' is not an address", address);
+	must(netaddr_parse(address, &a), "'%s' is not an address", address);
 	socklen_t   len = netaddr_sockaddr(&a, port, &to);
 	AUTO_FD int s = world_socket(ns, to.ss_family, SOCK_STREAM);
 	if (connect(s, (struct sockaddr *)&to, len) == -1)
@@ -337,8 +323,7 @@ net_accept(int listener, char to[NETADDR_TEXT])
 	uint16_t                port;
 	int                     fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 
-	if (fd == -1)
-		BAIL_OUT("accept: %s", strerror(errno));
+	must(fd != -1, "accept: %s", strerror(errno));
 	if (to != NULL && getsockname(fd, (struct sockaddr *)&s, &n) == 0 &&
 	    netaddr_of((struct sockaddr *)&s, &a, &port))
 		netaddr_text(&a, to);
@@ -368,8 +353,7 @@ put(int fd, const char *text)
 	for (size_t n = strlen(text); n > 0;) {
 		ssize_t sent = send(fd, text, n, MSG_NOSIGNAL);
 
-		if (sent == -1)
-			BAIL_OUT("send: %s", strerror(errno));
+		must(sent != -1, "send: %s", strerror(errno));
 		text += sent;
 		n -= (size_t)sent;
 	}

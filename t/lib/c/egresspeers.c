@@ -1,11 +1,5 @@
 /* The other side: servers of the internet, and a name server. */
 #include <arpa/inet.h>
-#include <errno.h>
-#include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/fd.h"
 #include "egressbox.h"
@@ -169,9 +163,9 @@ net_names(const char *table)
 
 	inet_pton(AF_INET, "9.9.9.9", &at.sin_addr);
 	/* any address is local there, but not in the table that bind(2) asks */
-	if (setsockopt(s, IPPROTO_IP, IP_FREEBIND, &on, sizeof(on)) == -1 ||
-	    bind(s, (struct sockaddr *)&at, sizeof(at)) == -1)
-		BAIL_OUT("name server: %s", strerror(errno));
+	must(setsockopt(s, IPPROTO_IP, IP_FREEBIND, &on, sizeof(on)) != -1 &&
+		 bind(s, (struct sockaddr *)&at, sizeof(at)) != -1,
+	    "name server: %s", strerror(errno));
 	names = table;
 	helper(serve_names, s);
 }
@@ -205,8 +199,7 @@ inside_resolve(const struct sandbox *box, const char *name)
 	size_t             n = write_question(p, name), at = n, used = 0;
 
 	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (sendto(s, p, n, 0, (struct sockaddr *)&to, sizeof(to)) == -1)
-		BAIL_OUT("ask: %s", strerror(errno));
+	must(sendto(s, p, n, 0, (struct sockaddr *)&to, sizeof(to)) != -1, "ask: %s", strerror(errno));
 	ssize_t got_bytes = recv(s, p, sizeof(p), 0);
 	text[0] = '\0';
 	if (got_bytes < HEADER || (p[3] & 0xf) != 0) {

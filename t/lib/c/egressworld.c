@@ -1,20 +1,12 @@
 #include "egressworld.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <libmnl/libmnl.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netfilter/nfnetlink_log.h>
 #include <nftables/libnftables.h>
 #include <sched.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/bounds.h"
 #include "base/fd.h"
@@ -45,16 +37,14 @@ here(void)
 {
 	int fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 
-	if (fd == -1)
-		BAIL_OUT("/proc/self/ns/net: %s", strerror(errno));
+	must(fd != -1, "/proc/self/ns/net: %s", strerror(errno));
 	return fd;
 }
 
 static void
 go(int ns)
 {
-	if (setns(ns, CLONE_NEWNET) == -1)
-		BAIL_OUT("setns: %s", strerror(errno));
+	must(setns(ns, CLONE_NEWNET) != -1, "setns: %s", strerror(errno));
 }
 
 static void
@@ -67,8 +57,8 @@ ip(const char *batch)
 	for (char *p = commands; *p != '\0'; p++)
 		if (*p == ';')
 			*p = '\n';
-	if ((f = popen("ip -batch -", "we")) == NULL || fputs(commands, f) == EOF || pclose(f) != 0)
-		BAIL_OUT("ip: cannot set up a namespace");
+	must((f = popen("ip -batch -", "we")) != NULL && fputs(commands, f) != EOF && pclose(f) == 0,
+	    "ip: cannot set up a namespace");
 }
 
 static void
@@ -87,8 +77,7 @@ await_address(const char *address)
 	struct err     e;
 
 	netaddr_parse(address, &a);
-	if ((r = routes_open(&e)) == NULL)
-		BAIL_OUT("%s", e.text);
+	must((r = routes_open(&e)) != NULL, "%s", e.text);
 	while (route_to(r, &a) != WAY_OWN)
 		usleep(1000);
 	routes_close(&r);
@@ -129,8 +118,7 @@ world_socket(int ns, int family, int type)
 	go(ns);
 	int s = socket(family, type | SOCK_CLOEXEC, 0);
 	go(host);
-	if (s == -1)
-		BAIL_OUT("socket: %s", strerror(errno));
+	must(s != -1, "socket: %s", strerror(errno));
 	return s;
 }
 
@@ -140,10 +128,10 @@ world_listen(int ns, uint16_t port)
 	struct sockaddr_in6 at = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
 	int                 s = world_socket(ns, AF_INET6, SOCK_STREAM), both = 0, on = 1;
 
-	if (setsockopt(s, IPPROTO_IPV6, IPV6_V6ONLY, &both, sizeof(both)) == -1 ||
-	    setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == -1 ||
-	    bind(s, (struct sockaddr *)&at, sizeof(at)) == -1 || listen(s, BACKLOG) == -1)
-		BAIL_OUT("listen at port %u: %s", port, strerror(errno));
+	must(setsockopt(s, IPPROTO_IPV6, IPV6_V6ONLY, &both, sizeof(both)) != -1 &&
+		 setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != -1 &&
+		 bind(s, (struct sockaddr *)&at, sizeof(at)) != -1 && listen(s, BACKLOG) != -1,
+	    "listen at port %u: %s", port, strerror(errno));
 	return s;
 }
 
@@ -162,11 +150,9 @@ configure_log(struct mnl_socket *nl, uint16_t attribute, size_t n, const void *v
 	m->version = NFNETLINK_V0;
 	m->res_id = htons(LOG_GROUP);
 	mnl_attr_put(h, attribute, n, value);
-	if (mnl_socket_sendto(nl, h, h->nlmsg_len) == -1)
-		BAIL_OUT("nfnetlink_log: %s", strerror(errno));
+	must(mnl_socket_sendto(nl, h, h->nlmsg_len) != -1, "nfnetlink_log: %s", strerror(errno));
 	ssize_t r = mnl_socket_recvfrom(nl, bytes, sizeof(bytes));
-	if (r == -1 || mnl_cb_run(bytes, (size_t)r, 0, 0, NULL, NULL) == -1)
-		BAIL_OUT("nfnetlink_log: %s", strerror(errno));
+	must(r != -1 && mnl_cb_run(bytes, (size_t)r, 0, 0, NULL, NULL) != -1, "nfnetlink_log: %s", strerror(errno));
 }
 
 static int
@@ -177,8 +163,7 @@ make_refusals(void)
 	uint32_t                      at_once = htonl(1);
 	struct mnl_socket            *nl = mnl_socket_open2(NETLINK_NETFILTER, SOCK_CLOEXEC);
 
-	if (nl == NULL || mnl_socket_bind(nl, 0, MNL_SOCKET_AUTOPID) == -1)
-		BAIL_OUT("netlink: %s", strerror(errno));
+	must(nl != NULL && mnl_socket_bind(nl, 0, MNL_SOCKET_AUTOPID) != -1, "netlink: %s", strerror(errno));
 	configure_log(nl, NFULA_CFG_CMD, sizeof(bind_it), &bind_it);
 	configure_log(nl, NFULA_CFG_MODE, sizeof(mode), &mode);
 	configure_log(nl, NFULA_CFG_QTHRESH, sizeof(at_once), &at_once);
@@ -192,8 +177,7 @@ nft(const char *rules)
 {
 	struct nft_ctx *ctx = nft_ctx_new(NFT_CTX_DEFAULT);
 
-	if (ctx == NULL || nft_run_cmd_from_buffer(ctx, rules) != 0)
-		BAIL_OUT("nftables: cannot set up a namespace");
+	must(ctx != NULL && nft_run_cmd_from_buffer(ctx, rules) == 0, "nftables: cannot set up a namespace");
 	nft_ctx_free(ctx);
 }
 
@@ -217,8 +201,8 @@ make_dns(int ns)
 	int                s = world_socket(ns, AF_INET, SOCK_DGRAM);
 
 	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (bind(s, (struct sockaddr *)&at, sizeof(at)) == -1 || fcntl(s, F_SETFL, O_NONBLOCK) == -1)
-		BAIL_OUT("bind: %s", strerror(errno));
+	must(bind(s, (struct sockaddr *)&at, sizeof(at)) != -1 && fcntl(s, F_SETFL, O_NONBLOCK) != -1, "bind: %s",
+	    strerror(errno));
 	return s;
 }
 
@@ -254,8 +238,7 @@ helper(void (*fn)(int), int fd)
 {
 	pid_t parent = getpid(), pid = fork();
 
-	if (pid == -1)
-		BAIL_OUT("fork: %s", strerror(errno));
+	must(pid != -1, "fork: %s", strerror(errno));
 	if (pid > 0)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -1,8 +1,5 @@
 #include "filebox.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "tap.h"
 
 void

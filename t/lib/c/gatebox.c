@@ -1,16 +1,7 @@
 #include "gatebox.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/fd.h"
 #include "tap.h"
@@ -35,8 +26,8 @@ listen_at(const char *path)
 
 	snprintf(a.sun_path, sizeof(a.sun_path), "%s", path);
 	unlink(path);
-	if (fd == -1 || bind(fd, (struct sockaddr *)&a, sizeof(a)) == -1 || listen(fd, 64) == -1)
-		BAIL_OUT("listen at %s: %s", path, strerror(errno));
+	must(fd != -1 && bind(fd, (struct sockaddr *)&a, sizeof(a)) != -1 && listen(fd, 64) != -1, "listen at %s: %s",
+	    path, strerror(errno));
 	return fd;
 }
 
@@ -48,8 +39,7 @@ sup_send(struct packet *p)
 
 	while ((r = chan_send(gate_chan, p, &e)) == 1)
 		poll(&(struct pollfd){ .fd = gate_chan, .events = POLLOUT }, 1, -1);
-	if (r == -1)
-		BAIL_OUT("send to the gateway: %s", e.text);
+	must(r != -1, "send to the gateway: %s", e.text);
 	packet_clear(p);
 }
 
@@ -59,8 +49,7 @@ sup_notice(enum msg_type t, uint64_t conn, const void *body)
 	struct packet p = { 0 };
 	struct err    e;
 
-	if (msg_encode(&p, t, 0, conn, body, &e) == -1)
-		BAIL_OUT("encode %s: %s", msg_name(t), e.text);
+	must(msg_encode(&p, t, 0, conn, body, &e) != -1, "encode %s: %s", msg_name(t), e.text);
 	sup_send(&p);
 }
 
@@ -70,8 +59,7 @@ sup_reply(enum msg_type t, uint64_t id, uint64_t conn, const void *body)
 	struct packet p = { 0 };
 	struct err    e;
 
-	if (msg_encode_reply(&p, t, id, conn, body, &e) == -1)
-		BAIL_OUT("encode %s: %s", msg_name(t), e.text);
+	must(msg_encode_reply(&p, t, id, conn, body, &e) != -1, "encode %s: %s", msg_name(t), e.text);
 	sup_send(&p);
 }
 
@@ -82,8 +70,7 @@ sup_fail(uint64_t id, uint64_t conn, enum err_code code, const char *text)
 	struct err    why, e;
 
 	err_set(&why, code, "%s", text);
-	if (msg_encode_error(&p, id, conn, &why, &e) == -1)
-		BAIL_OUT("encode an error: %s", e.text);
+	must(msg_encode_error(&p, id, conn, &why, &e) != -1, "encode an error: %s", e.text);
 	sup_send(&p);
 }
 
@@ -95,10 +82,8 @@ sup_recv(struct msg *m)
 
 	while ((r = chan_recv(gate_chan, &gate_in, m, FROM_GATEWAY | FROM_CLIENT, &e)) == 1)
 		poll(&(struct pollfd){ .fd = gate_chan, .events = POLLIN }, 1, -1);
-	if (r == 2)
-		BAIL_OUT("the gateway is gone");
-	if (r == -1)
-		BAIL_OUT("from the gateway: %s", e.text);
+	must(r != 2, "the gateway is gone");
+	must(r != -1, "from the gateway: %s", e.text);
 	if (m->type == MSG_CONN_GONE && gate_ngone < sizeof(gate_gone) / sizeof(gate_gone[0]))
 		gate_gone[gate_ngone++] = m->conn;
 }
@@ -143,8 +128,7 @@ spawn(void)
 
 	if (program == NULL)
 		program = "build/box-gateway";
-	if (chan_pair(ends, &e) == -1)
-		BAIL_OUT("%s", e.text);
+	must(chan_pair(ends, &e) != -1, "%s", e.text);
 	gate_pid = fork();
 	if (gate_pid == 0) {
 		setenv("BOX_LOG", "error", 0);
@@ -202,9 +186,9 @@ dial(void)
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	int                fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	snprintf(a.sun_path, sizeof(a.sun_path), "%s", gate_path);
-	if (fd == -1 || connect(fd, (struct sockaddr *)&a, sizeof(a)) == -1)
-		BAIL_OUT("connect to %s: %s", gate_path, strerror(errno));
+	snprintf(a.sun_path, sizeof(a.sun_path), "%s", gate_native);
+	must(fd != -1 && connect(fd, (struct sockaddr *)&a, sizeof(a)) != -1, "connect to %s: %s", gate_native,
+	    strerror(errno));
 	return fd;
 }
 
@@ -270,8 +254,8 @@ hear(struct client *c, struct msg *m)
 		if (!client_read(c))
 			return false;
 	c->used = s.pos;
-	if (v != MP_WHOLE || msg_decode(m, c->in.data, s.pos, &(int){ -1 }, 0, FROM_SUPERVISOR, &e) == -1)
-		BAIL_OUT("a frame from the gateway is broken (%d): %s", v, e.text);
+	must(v == MP_WHOLE && msg_decode(m, c->in.data, s.pos, &(int){ -1 }, 0, FROM_SUPERVISOR, &e) != -1,
+	    "a frame from the gateway is broken (%d): %s", v, e.text);
 	return true;
 }
 
@@ -302,8 +286,7 @@ call(struct client *c, enum msg_type t, const void *body)
 	struct packet p = { .stream = true };
 	struct err    e;
 
-	if (msg_encode(&p, t, ++c->id, 0, body, &e) == -1)
-		BAIL_OUT("%s", e.text);
+	must(msg_encode(&p, t, ++c->id, 0, body, &e) != -1, "%s", e.text);
 	say_buf(c, &p.bytes);
 }
 
@@ -446,12 +429,10 @@ void
 gate_dirs(void)
 {
 	alarm(HANG_SEC);
-	if (mkdtemp(gate_dir) == NULL)
-		BAIL_OUT("%s: %s", gate_dir, strerror(errno));
-	snprintf(gate_path, sizeof(gate_path), "%s/sock", gate_dir);
+	must(mkdtemp(gate_dir) != NULL, "%s: %s", gate_dir, strerror(errno));
+	snprintf(gate_native, sizeof(gate_native), "%s/sock", gate_dir);
 	snprintf(gate_jail, sizeof(gate_jail), "%s/jail", gate_dir);
-	if (mkdir(gate_jail, 0755) == -1)
-		BAIL_OUT("%s: %s", gate_jail, strerror(errno));
+	must(mkdir(gate_jail, 0755) != -1, "%s: %s", gate_jail, strerror(errno));
 }
 
 void

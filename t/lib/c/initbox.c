@@ -1,15 +1,5 @@
 #include "initbox.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "base/fd.h"
 #include "initstart.h"
 #include "tap.h"
@@ -66,8 +56,7 @@ send_msg(struct box *b, enum msg_type t, uint64_t id, const void *body)
 	struct err    e;
 	int           r;
 
-	if (msg_encode(&p, t, id, 0, body, &e) == -1)
-		BAIL_OUT("encode: %s", e.text);
+	must(msg_encode(&p, t, id, 0, body, &e) != -1, "encode: %s", e.text);
 	while ((r = chan_send(b->chan, &p, &e)) == 1) {
 		struct pollfd f = { .fd = b->chan, .events = POLLIN | POLLOUT };
 
@@ -105,8 +94,7 @@ heard_result(struct call *c, struct msg *m)
 {
 	struct err e;
 
-	if (msg_expect(m, MSG_EXEC_RESULT, &e) == -1)
-		BAIL_OUT("a bad result: %s", e.text);
+	must(msg_expect(m, MSG_EXEC_RESULT, &e) != -1, "a bad result: %s", e.text);
 	c->r = *(const struct msg_exec_result *)m->body;
 	snprintf(c->text, sizeof(c->text), "%s", c->r.error);
 	blob_read(&c->r.stdout, &c->out[0], &e);
@@ -118,8 +106,7 @@ heard_attached(struct box *b, struct msg *m)
 {
 	struct err e;
 
-	if (msg_expect(m, MSG_ATTACHED, &e) == -1)
-		BAIL_OUT("a bad attached: %s", e.text);
+	must(msg_expect(m, MSG_ATTACHED, &e) != -1, "a bad attached: %s", e.text);
 	const struct msg_attached *a = m->body;
 	b->nknown = a->execs.n;
 	for (size_t i = 0; i < a->execs.n && i < 16; i++)
@@ -155,8 +142,7 @@ listen_once(struct box *b)
 	int r = chan_recv(b->chan, &b->in, &m, FROM_INIT, &e);
 	if (r == 1)
 		return;
-	if (r == -1)
-		BAIL_OUT("init sent what it may not: %s", e.text);
+	must(r != -1, "init sent what it may not: %s", e.text);
 	if (r == 2)
 		b->gone = true;
 	else if (m.envelope == ENV_REPLY)

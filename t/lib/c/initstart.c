@@ -1,18 +1,10 @@
 #include "initstart.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/filter.h>
 #include <sched.h>
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/un.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/memfd.h"
@@ -109,8 +101,8 @@ init_spawn(const char *program, const char *mode, const char *orphan_ms, const c
 
 	AUTO_FD int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	AUTO_FD int filter = memfd_of("filter", &allow, sizeof(allow), &e);
-	if (bind(listener, (struct sockaddr *)&at, sizeof(at)) == -1 || filter == -1 || chan_pair(ends, &e) == -1)
-		BAIL_OUT("channels for init: %s %s", strerror(errno), e.text);
+	must(bind(listener, (struct sockaddr *)&at, sizeof(at)) != -1 && filter != -1 && chan_pair(ends, &e) != -1,
+	    "channels for init: %s %s", strerror(errno), e.text);
 	fflush(NULL);
 	pid_t pid = fork();
 	if (pid == 0)
@@ -126,7 +118,6 @@ init_connect(const char *path)
 	struct sockaddr_un a = address(path);
 	int                fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
-	if (connect(fd, (struct sockaddr *)&a, sizeof(a)) == -1)
-		BAIL_OUT("connect to init: %s", strerror(errno));
+	must(connect(fd, (struct sockaddr *)&a, sizeof(a)) != -1, "connect to init: %s", strerror(errno));
 	return fd;
 }

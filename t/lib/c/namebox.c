@@ -1,10 +1,6 @@
 #include "namebox.h"
 
 #include <arpa/inet.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/fd.h"
 #include "tap.h"
@@ -32,8 +28,7 @@ read_question(struct nb_question *q, const uint8_t *p, size_t n)
 static void
 handle(struct namebox *b, struct nb_question *q, const void *bytes, size_t n)
 {
-	if (!read_question(q, bytes, n))
-		BAIL_OUT("a question that the test cannot read");
+	must(read_question(q, bytes, n), "a question that the test cannot read");
 	b->asked++;
 	b->asked_tcp += q->is_tcp;
 	b->handler(b, q);
@@ -48,8 +43,6 @@ on_udp(struct ev_loop *loop, ev_io *w, int revents)
 	uint8_t            bytes[2048];
 	ssize_t            n = recvfrom(b->udp, bytes, sizeof(bytes), MSG_DONTWAIT, (struct sockaddr *)&q.from, &len);
 
-	(void)loop;
-	(void)revents;
 	if (n >= 0)
 		handle(b, &q, bytes, (size_t)n);
 }
@@ -72,8 +65,6 @@ on_conn(struct ev_loop *loop, ev_io *w, int revents)
 	char               bytes[4096];
 	ssize_t            n = recv(c->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
 
-	(void)loop;
-	(void)revents;
 	if (n <= 0) {
 		conn_close(c);
 		return;
@@ -96,7 +87,6 @@ on_tcp(struct ev_loop *loop, ev_io *w, int revents)
 	struct namebox *b = w->data;
 	int             fd = accept4(b->tcp, NULL, NULL, SOCK_CLOEXEC);
 
-	(void)revents;
 	for (int i = 0; fd != -1 && i < NB_CONNS; i++)
 		if (b->conns[i].fd == -1) {
 			b->conns[i] = (struct nb_conn){ .box = b, .fd = fd };
@@ -117,9 +107,9 @@ bind_both(struct namebox *b)
 
 	b->udp = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	b->tcp = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (b->udp == -1 || b->tcp == -1 || bind(b->udp, (struct sockaddr *)&a, len) == -1 ||
-	    getsockname(b->udp, (struct sockaddr *)&a, &len) == -1)
-		BAIL_OUT("no sockets for a name server");
+	must(b->udp != -1 && b->tcp != -1 && bind(b->udp, (struct sockaddr *)&a, len) != -1 &&
+		 getsockname(b->udp, (struct sockaddr *)&a, &len) != -1,
+	    "no sockets for a name server");
 	if (bind(b->tcp, (struct sockaddr *)&a, len) == -1 || listen(b->tcp, 64) == -1) {
 		fd_close(&b->udp);
 		fd_close(&b->tcp);

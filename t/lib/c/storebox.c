@@ -1,15 +1,6 @@
 #include "storebox.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/rmtree.h"
 #include "tap.h"
@@ -260,8 +251,7 @@ store_staged(const struct storebox *b)
 
 	skills_root(b, root, sizeof(root));
 	DIR *dir = opendir(root);
-	if (dir == NULL)
-		BAIL_OUT("%s: %s", root, strerror(errno));
+	must(dir != NULL, "%s: %s", root, strerror(errno));
 	while ((d = readdir(dir)) != NULL)
 		n += strncmp(d->d_name, ".staging-", 9) == 0;
 	closedir(dir);
@@ -295,8 +285,7 @@ put_file(const char *text, const char *fmt, ...)
 	PATH_OF(path, fmt);
 	make_parents(path);
 	FILE *f = fopen(path, "we");
-	if (f == NULL || fputs(text, f) == EOF || fclose(f) != 0)
-		BAIL_OUT("write %s: %s", path, strerror(errno));
+	must(f != NULL && fputs(text, f) != EOF && fclose(f) == 0, "write %s: %s", path, strerror(errno));
 }
 
 void

@@ -2,20 +2,41 @@
  * A small TAP producer with libtap's face.  Results go to stdout, diagnostics to
  * stderr; main ends with done_testing() (or return exit_status() after a plan).
  *
- *	plan(3);  plan(NO_PLAN);  plan(SKIP_ALL, "needs root");
+ *	plan(3);  plan(SKIP_ALL, "needs root");
  *	ok(n > 0, "read %d bytes", n);      the name is a literal format, or left out
  *	is(got, "text", "the reply");       isnt, like and unlike the same
  *	cmp_ok(fd, ">=", 0, "opened");      == != < <= > >= & on long long
  *	skip(getuid() != 0, 2, "needs root");  ok(..); ok(..);  end_skip;
  *	todo("not written yet");  ok(..);  end_todo;
+ *	must(fd >= 0, "open: %s", strerror(errno));   no test, but nothing can be tested without it: bails out
+ *
+ * The headers that most tests need come with it.
  */
 #ifndef T_LIB_TAP_H
 #define T_LIB_TAP_H
 
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
-enum { NO_PLAN = -1, SKIP_ALL = -2 };
+/* A callback of a test need not look at all it is given. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+enum { SKIP_ALL = -1 };
 
 /* The " " before a name makes a name that was left out a valid format too. */
 #define plan(...) tap_plan(__VA_ARGS__, (const char *)NULL)
@@ -51,6 +72,11 @@ enum { NO_PLAN = -1, SKIP_ALL = -2 };
 #define done_testing() return tap_done()
 #define exit_status() tap_exit_status()
 #define BAIL_OUT(...) tap_bail(" " __VA_ARGS__)
+#define must(cond, ...)                        \
+	do {                                   \
+		if (!(cond))                   \
+			BAIL_OUT(__VA_ARGS__); \
+	} while (0)
 
 /* Comment lines: for who must look (stderr), for who reads along (stdout). */
 void diag(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -1,10 +1,5 @@
 #include "twist.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "check.h"
 #include "tap.h"
 #include "wire/mp.h"

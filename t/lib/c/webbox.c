@@ -1,13 +1,6 @@
 #include "webbox.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/fd.h"
 #include "tap.h"
@@ -21,9 +14,9 @@ listen_tcp(void)
 	socklen_t          n = sizeof(a);
 	int                fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	if (fd == -1 || bind(fd, (struct sockaddr *)&a, sizeof(a)) == -1 || listen(fd, 64) == -1 ||
-	    getsockname(fd, (struct sockaddr *)&a, &n) == -1)
-		BAIL_OUT("listen at 127.0.0.1: %s", strerror(errno));
+	must(fd != -1 && bind(fd, (struct sockaddr *)&a, sizeof(a)) != -1 && listen(fd, 64) != -1 &&
+		 getsockname(fd, (struct sockaddr *)&a, &n) != -1,
+	    "listen at 127.0.0.1: %s", strerror(errno));
 	web_port = ntohs(a.sin_port);
 	return fd;
 }
@@ -69,8 +62,8 @@ web_dial(void)
 	};
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	if (fd == -1 || connect(fd, (struct sockaddr *)&a, sizeof(a)) == -1)
-		BAIL_OUT("connect to port %u: %s", web_port, strerror(errno));
+	must(fd != -1 && connect(fd, (struct sockaddr *)&a, sizeof(a)) != -1, "connect to port %u: %s", web_port,
+	    strerror(errno));
 	return fd;
 }
 
@@ -95,8 +88,7 @@ web_say(struct client *c, const char *fmt, ...)
 	va_start(ap, fmt);
 	int n = vsnprintf(words, sizeof(words), fmt, ap);
 	va_end(ap);
-	if (n >= (int)sizeof(words))
-		BAIL_OUT("too much to say");
+	must(n < (int)sizeof(words), "too much to say");
 	say(c, words, (size_t)n);
 }
 
@@ -152,8 +144,7 @@ web_upgraded(struct client *c)
 		c->in.len--;
 		if ((end = strstr(c->in.data, "\r\n\r\n")) != NULL)
 			break;
-		if (!client_read(c))
-			BAIL_OUT("no answer to an upgrade");
+		must(client_read(c), "no answer to an upgrade");
 	}
 	size_t n = (size_t)(end + 4 - c->in.data);
 	snprintf(head, sizeof(head), "%.*s", (int)n, c->in.data);
@@ -171,8 +162,7 @@ upgraded(struct client c, const char *path)
 	sup_until(MSG_HTTP_AUTH, &m);
 	sup_reply(MSG_DONE, m.id, m.conn, &done);
 	msg_clear(&m);
-	if (strncmp(web_upgraded(&c), "HTTP/1.1 101", 12) != 0)
-		BAIL_OUT("no upgrade");
+	must(strncmp(web_upgraded(&c), "HTTP/1.1 101", 12) == 0, "no upgrade");
 	return c;
 }
 

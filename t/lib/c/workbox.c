@@ -1,14 +1,5 @@
 #include "workbox.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "tap.h"
 
 void
@@ -21,8 +12,7 @@ workbox_start(struct workbox *b, unsigned from, int channel, char *const argv[],
 
 	*b = (struct workbox){ .from = from, .next_id = 1 };
 	snprintf(program, sizeof(program), "%s/%s", build != NULL ? build : "build", argv[0]);
-	if (chan_pair(ends, &e) == -1)
-		BAIL_OUT("%s", e.text);
+	must(chan_pair(ends, &e) != -1, "%s", e.text);
 	b->pid = fork();
 	if (b->pid == 0) {
 		dup2(ends[1], channel);
@@ -61,8 +51,7 @@ workbox_send(struct workbox *b, enum msg_type t, const void *body)
 		poll(&(struct pollfd){ .fd = b->channel, .events = POLLOUT }, 1, -1);
 		r = 0;
 	}
-	if (r == -1)
-		BAIL_OUT("send %s: %s", msg_name(t), e.text);
+	must(r != -1, "send %s: %s", msg_name(t), e.text);
 	packet_clear(&p);
 	return b->next_id++;
 }

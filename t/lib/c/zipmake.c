@@ -2,8 +2,6 @@
 
 #include <archive.h>
 #include <archive_entry.h>
-#include <stdarg.h>
-#include <string.h>
 
 #include "tap.h"
 
@@ -116,15 +114,14 @@ honest_file(struct archive *a, const char *name, const char *data)
 	archive_entry_set_filetype(en, AE_IFREG);
 	archive_entry_set_perm(en, 0644);
 	archive_entry_set_size(en, (la_int64_t)strlen(data));
-	if (archive_write_header(a, en) != ARCHIVE_OK || archive_write_data(a, data, strlen(data)) < 0)
-		BAIL_OUT("%s", archive_error_string(a));
+	must(archive_write_header(a, en) == ARCHIVE_OK && archive_write_data(a, data, strlen(data)) >= 0, "%s",
+	    archive_error_string(a));
 	archive_entry_free(en);
 }
 
 static la_ssize_t
 collect(struct archive *a, void *arg, const void *p, size_t n)
 {
-	(void)a;
 	buf_append(arg, p, n);
 	return (la_ssize_t)n;
 }
