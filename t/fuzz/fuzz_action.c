@@ -2,25 +2,14 @@
  * Messages of anybody at LangBot's door, a line each: whatever they are, at most one reply comes of each, which is
  * JSON, and what the supervisor is asked is a message it takes.  It answers with defaults, or refuses.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/log.h"
 #include "fakews.h"
+#include "fuzz.h"
 #include "values.h"
 #include "workers/gateway/langbot/actions.h"
 #include "workers/gateway/langbot/json.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
-
 static struct ws ws;
-
-static void
-must(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static void
 check_reply(const char *text)

@@ -3,25 +3,13 @@
  * that is read from the packet itself, so that the answer fits it.  Whatever comes in, every reply is a packet with that
  * question, no longer than it may be, and with no address that was refused.
  */
-#include <stdlib.h>
-#include <string.h>
-
+#include "fuzz.h"
 #include "workers/egress/dns/dns_local.h"
 #include "workers/egress/dns/dns_packet.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
-
-static void
-must(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static bool
 judge(void *arg, const struct netaddr *a, uint32_t ttl)
 {
-	(void)arg;
 	must((a->family == 4 || a->family == 6) && ttl <= REPLY_TTL_MOST);
 	return a->bytes[3] % 4 != 2;
 }

@@ -3,13 +3,10 @@
  * kernel would load, and that ends, in every ABI and for any call.
  */
 #include <seccomp.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "bpf.h"
+#include "fuzz.h"
 #include "supervisor/config/filter_bpf.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 
 static const uint32_t abis[] = { SCMP_ARCH_X86_64, SCMP_ARCH_X86, SCMP_ARCH_AARCH64, SCMP_ARCH_ARM };
 

@@ -1,13 +1,8 @@
 /*
  * Frontmatter of any bytes that are UTF-8.  What is read is valid text, and written again it reads back the same.
  */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "fuzz.h"
 #include "workers/store/skills/front.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 
 static int
 same(const char *a, const char *b)

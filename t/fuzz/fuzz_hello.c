@@ -3,21 +3,10 @@
  * was understood of a beginning is not understood otherwise when more has come.  The first byte chooses the beginning.
  */
 #include <ctype.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "fuzz.h"
 #include "workers/egress/dns/requests.h"
 #include "workers/egress/flow/hello.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
-
-static void
-must(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static void
 must_be_name(const char *name)

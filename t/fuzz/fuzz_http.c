@@ -2,19 +2,8 @@
  * The request parser on any bytes, in any pieces: pieces and whole agree, what is taken is within its limits, and
  * everything that looks at a request looks at no byte behind it.  The first byte chooses the pieces.
  */
-#include <stdlib.h>
-#include <string.h>
-
+#include "fuzz.h"
 #include "workers/gateway/http/http_route.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
-
-static void
-must(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 /* In copies that end where the bytes end, so that a look behind them is seen. */
 static void

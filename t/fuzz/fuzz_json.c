@@ -2,23 +2,12 @@
  * JSON of anybody: what is taken is printed, read again and printed again, and both prints are the same; what is not
  * taken has a reason.  Also str() and every coercion, which see the same values.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/utf8.h"
+#include "fuzz.h"
 #include "python/pystr.h"
 #include "workers/gateway/langbot/coerce.h"
 #include "workers/gateway/langbot/json.h"
 #include "workers/gateway/langbot/pytext.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
-
-static void
-must(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static void
 coerce_all(const msgpack_object *o)

@@ -1,11 +1,6 @@
 /* Any bytes as a manifest.  What is taken has safe paths, as many as are allowed, and the sum of their sizes. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "fuzz.h"
 #include "workers/artifact/manifest.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 
 static void
 check_path(const char *path)

@@ -4,22 +4,12 @@
  * and decoded again.  The first byte says how many descriptors, and which.
  */
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/memfd.h"
+#include "fuzz.h"
 #include "wire/msg.h"
 #include "wire/wire.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
-
-static void
-must(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static volatile size_t eaten;
 

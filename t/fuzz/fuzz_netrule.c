@@ -1,12 +1,8 @@
 /* A rule of a client: whatever it is, it is refused or it is one, and a good one reads the same once more. */
 #include <assert.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "fuzz.h"
 #include "supervisor/config/netrule.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)

@@ -1,18 +1,12 @@
 /* Any bytes as messages of the kernel about packets: what is told of one is an address, a kind and its port. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "fuzz.h"
 #include "workers/egress/rules/refusals.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 
 static void
 on_refusal(void *arg, const struct refusal *r)
 {
 	char rule[LIM_NET_RULE + 1];
 
-	(void)arg;
 	if (r->to.family != 4 && r->to.family != 6)
 		abort();
 	if (r->kind != NET_TCP && r->kind != NET_UDP && (r->kind != NET_OTHER || r->port != 0))

@@ -2,19 +2,8 @@
  * The scanner on any bytes, in any pieces: pieces and whole agree, and what is
  * whole msgpack-c takes at the same length.  The first byte chooses the pieces.
  */
-#include <stdlib.h>
-#include <string.h>
-
+#include "fuzz.h"
 #include "wire/mp.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
-
-static void
-must(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 /* A copy that ends where the bytes end, so that a look behind them is seen. */
 static enum mp_verdict

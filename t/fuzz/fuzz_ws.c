@@ -4,13 +4,9 @@
  * are cut; what goes out are whole frames, and none behind a close frame.  The first byte chooses the pieces, the
  * second the guest.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/utf8.h"
+#include "fuzz.h"
 #include "workers/gateway/http/ws_impl.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 
 static struct ev_loop *loop;
 
@@ -23,19 +19,11 @@ static struct played {
 	unsigned   hold_at, finish_at;
 } now;
 
-static void
-must(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
 /* ---- the flow and the link, as ws.c sees them ------------------------------------------- */
 
 void
 flow_send(struct flow *f, struct buf *b)
 {
-	(void)f;
 	if (!now.over)
 		buf_append(&now.out, b->data, b->len);
 	buf_clear(b);
@@ -44,7 +32,6 @@ flow_send(struct flow *f, struct buf *b)
 size_t
 flow_queued(const struct flow *f)
 {
-	(void)f;
 	return 0;
 }
 
@@ -63,7 +50,6 @@ flow_release(struct flow *f, enum flow_hold why)
 bool
 flow_is_read(const struct flow *f)
 {
-	(void)f;
 	return true;
 }
 
@@ -91,7 +77,6 @@ caller_send(struct caller *c, enum msg_type t, uint64_t id, const void *body, st
 uint64_t
 caller_id(const struct caller *c)
 {
-	(void)c;
 	return 1;
 }
 
@@ -132,7 +117,6 @@ on_msg(void *guest, struct msg *m)
 static void
 nothing(void *guest)
 {
-	(void)guest;
 }
 
 static const struct ws_handler guest = { on_text, on_binary, on_msg, nothing, nothing };

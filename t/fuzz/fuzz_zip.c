@@ -1,10 +1,6 @@
 /* Any bytes as an archive: what is told of its entries is within it. */
-#include <stdint.h>
-#include <stdlib.h>
-
+#include "fuzz.h"
 #include "workers/store/zip/zipdir.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
