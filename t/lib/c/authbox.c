@@ -351,7 +351,7 @@ write_conf(const char *conf)
 		 fclose(f) == 0,
 	    "boxd.conf: %s", strerror(errno));
 	f = fopen(in_dir("token"), "we");
-	must(f != NULL && fputs(DOOR_TOKEN "\n", f) != EOF && fclose(f) == 0 && chmod(in_dir("token"), 0600) != -1,
+	must(f != NULL && fputs(TEST_TOKEN "\n", f) != EOF && fclose(f) == 0 && chmod(in_dir("token"), 0600) != -1,
 	    "token: %s", strerror(errno));
 }
 

@@ -186,8 +186,8 @@ dial(void)
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	int                fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	snprintf(a.sun_path, sizeof(a.sun_path), "%s", gate_native);
-	must(fd != -1 && connect(fd, (struct sockaddr *)&a, sizeof(a)) != -1, "connect to %s: %s", gate_native,
+	snprintf(a.sun_path, sizeof(a.sun_path), "%s", gate_path);
+	must(fd != -1 && connect(fd, (struct sockaddr *)&a, sizeof(a)) != -1, "connect to %s: %s", gate_path,
 	    strerror(errno));
 	return fd;
 }
@@ -430,7 +430,7 @@ gate_dirs(void)
 {
 	alarm(HANG_SEC);
 	must(mkdtemp(gate_dir) != NULL, "%s: %s", gate_dir, strerror(errno));
-	snprintf(gate_native, sizeof(gate_native), "%s/sock", gate_dir);
+	snprintf(gate_path, sizeof(gate_path), "%s/sock", gate_dir);
 	snprintf(gate_jail, sizeof(gate_jail), "%s/jail", gate_dir);
 	must(mkdir(gate_jail, 0755) != -1, "%s: %s", gate_jail, strerror(errno));
 }
