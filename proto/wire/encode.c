@@ -302,12 +302,12 @@ blob_read(const struct blob *b, struct buf *out, struct err *e)
 {
 	size_t done = 0;
 
+	if (buf_reserve(out, b->len) == -1)
+		return err_set(e, E_SYS, "no memory for a payload of %zu bytes", b->len);
 	if (b->data != NULL) {
 		buf_append(out, b->data, b->len);
 		return 0;
 	}
-	if (buf_reserve(out, b->len) == -1)
-		return err_set(e, E_SYS, "no memory for a payload of %zu bytes", b->len);
 	while (done < b->len) {
 		ssize_t n = pread(b->fd, out->data + out->len, b->len - done, (off_t)(b->offset + done));
 		if (n <= 0)

@@ -508,6 +508,22 @@ taking(void)
 	cmp_ok(open_fds(), "==", before, "and the others do not");
 }
 
+/* Whoever sends bytes and says where they begin may lie; whoever takes them adds both. */
+static void
+offsets(void)
+{
+	for (EVERY_MESSAGE(t)) {
+		const struct field *at = NULL, *data = NULL;
+
+		for (EVERY_FIELD(f, t)) {
+			at = strcmp(f->name, "offset") == 0 ? f : at;
+			data = f->kind == K_BLOB ? f : data;
+		}
+		if (at != NULL && data != NULL)
+			ok(at->most <= INT64_MAX, "the end of %s.%s has a number", msg_name(t), data->name);
+	}
+}
+
 int
 main(void)
 {
@@ -521,6 +537,7 @@ main(void)
 	texts();
 	choices();
 	beside();
+	offsets();
 	taking();
 	cmp_ok(open_fds(), "==", before, "no descriptor was left open");
 	done_testing();
