@@ -5,6 +5,8 @@
 #ifndef SUPERVISOR_HOUSE_H
 #define SUPERVISOR_HOUSE_H
 
+#include <assert.h>
+#include <assert.h>
 #include <ev.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -63,7 +65,7 @@ struct boxd {
 	uint64_t execs;
 	uint64_t running;
 	uint64_t processes; /* managed ones that live */
-	uint64_t starting;  /* and those being started: not told by their worker yet */
+	uint64_t starting;  /* and those whose worker has not answered yet */
 	uint64_t worker_restarts;
 };
 
@@ -71,6 +73,14 @@ static inline uint64_t
 boxd_next_id(struct boxd *h)
 {
 	return h->next_id++;
+}
+
+/* No counter goes below zero. */
+static inline void
+counter_sub(uint64_t *counter, uint64_t n)
+{
+	assert(*counter >= n);
+	*counter -= n;
 }
 
 #endif

@@ -10,6 +10,7 @@
  */
 #include "children/artifact_impl.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,6 +166,7 @@ job_add(struct artifact_hold *h, const struct want *w, struct err *e)
 static void
 hold_take(struct artifact_hold *h, struct revision *r)
 {
+	assert(h->n_got < h->n);
 	cache_use(h->artifacts, r);
 	r->holds++;
 	h->got[h->n_got++] = r;
@@ -176,6 +178,7 @@ hold_go_on(struct artifact_hold *h, struct err *e)
 {
 	struct artifacts *a = h->artifacts;
 
+	assert(!h->waits);
 	while (h->n_got < h->n) {
 		const struct want *w = &h->wants[h->n_got];
 		struct revision   *r = cache_find(a, h->shelf, w->digits);
@@ -222,7 +225,7 @@ artifact_release(struct artifact_hold **hp)
 	if (h->waits)
 		LIST_REMOVE(h, next);
 	for (size_t i = 0; i < h->n_got; i++)
-		h->got[i]->holds--;
+		counter_sub(&h->got[i]->holds, 1);
 	for (size_t i = 0; h->wants != NULL && i < h->n; i++)
 		want_clear(&h->wants[i]);
 	free(h->wants);
@@ -375,6 +378,8 @@ job_end(struct job *j)
 	struct holds          woken = LIST_HEAD_INITIALIZER(woken);
 	struct artifact_hold *h;
 
+	assert(j->child == NULL && (j->stage == DONE || j->stage == FAILED));
+	assert(a->n_running > 0 && j->shelf->busy);
 	TAILQ_REMOVE(&a->running, j, next);
 	a->n_running--;
 	j->shelf->busy = false;
@@ -534,6 +539,7 @@ on_soon(struct ev_loop *loop, ev_timer *t, int revents)
 	(void)loop;
 	(void)revents;
 	while (a->n_running < LIM_ARTIFACT_BUSY && (j = next_job(a)) != NULL) {
+		assert(a->n_waiting > 0 && j->shelf->waiting > 0 && j->stage == WAITING);
 		TAILQ_REMOVE(&a->waiting, j, next);
 		a->n_waiting--;
 		j->shelf->waiting--;

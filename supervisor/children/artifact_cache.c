@@ -1,4 +1,5 @@
 /* The copies there are: found at the start, counted, dropped to make room.  Nothing in here takes long. */
+#include <assert.h>
 #include <errno.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -157,6 +158,7 @@ throw_away(struct artifacts *a, int dir, const char *name)
 static void
 drop(struct artifacts *a, struct revision *r)
 {
+	assert(r->holds == 0);
 	log_info("artifact=%s dropped bytes=%lu", path_of(r->shelf, r->digits).text, r->bytes);
 	throw_away(a, a->dir, path_of(r->shelf, r->digits).text);
 	cache_give_back(a, r->shelf, r->bytes, r->entries);
@@ -236,10 +238,11 @@ count(struct artifacts *a, struct shelf *s, uint64_t bytes, uint64_t entries)
 void
 cache_give_back(struct artifacts *a, struct shelf *s, uint64_t bytes, uint64_t entries)
 {
+	assert(s->n > 0);
 	s->n--;
-	s->bytes -= bytes;
-	s->entries -= entries;
-	a->bytes -= bytes;
+	counter_sub(&s->bytes, bytes);
+	counter_sub(&s->entries, entries);
+	counter_sub(&a->bytes, bytes);
 }
 
 int
@@ -267,6 +270,7 @@ cache_stage(const struct artifacts *a, uint64_t number, struct err *e)
 {
 	char name[32];
 
+	assert(a->staging >= 0 && number != 0);
 	snprintf(name, sizeof(name), "%lu", number);
 	if (mkdirat(a->staging, name, 0700) == -1)
 		return err_sys(e, "make a directory for an artifact");

@@ -6,6 +6,7 @@
  */
 #include "children/child.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -44,6 +45,7 @@ on_death(struct ev_loop *loop, ev_child *w, int revents)
 	struct child *c = w->data;
 
 	(void)revents;
+	assert(!c->reaped);
 	ev_child_stop(loop, w);
 	c->reaped = true;
 	c->status = w->rstatus;
@@ -63,6 +65,7 @@ on_silence(void *arg, const struct err *why)
 {
 	struct child *c = arg;
 
+	assert(!c->silent);
 	if (why->code != E_NONE)
 		log_error("worker=%d link: %s", c->pid, why->text);
 	c->silent = true;

@@ -1,5 +1,6 @@
 #include "children/gateway.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "agent/agent.h"
@@ -146,6 +147,7 @@ gateway_open(struct boxd *h, int listener, struct err *e)
 {
 	struct gateway *g = calloc(1, sizeof(*g));
 
+	assert(listener >= 0);
 	if (g == NULL || (g->clients = identities_open(h->config->socket_group, listener, e)) == NULL) {
 		free(g);
 		return NULL;

@@ -1,5 +1,6 @@
 #include "children/mountsets.h"
 
+#include <assert.h>
 #include <ev.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -27,6 +28,7 @@ struct mountsets {
 static void
 drop(struct mountsets *m, struct set *s)
 {
+	assert(m->n > 0);
 	TAILQ_REMOVE(&m->by_use, s, next);
 	m->n--;
 	fd_close(&s->is.ns);

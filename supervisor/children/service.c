@@ -1,5 +1,6 @@
 #include "children/service.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -17,7 +18,7 @@ struct process {
 	struct child   *child; /* owned */
 	enum role       role;
 	bool            candidate; /* STARTING: in the place of the one that serves */
-	size_t          due;       /* requests that it has in hand */
+	uint64_t        due;       /* requests that it has in hand */
 	ev_timer        late;      /* runs while something is due */
 };
 
@@ -66,7 +67,7 @@ request_free(struct request *r)
 	idmap_remove(&r->service->requests, &r->entry);
 	ev_timer_stop(r->service->boxd->loop, &r->waited);
 	if (r->at != NULL)
-		r->at->due--;
+		counter_sub(&r->at->due, 1);
 	packet_clear(&r->packet);
 	free(r);
 }
@@ -133,6 +134,7 @@ watch(struct process *p)
 static int
 request_send(struct request *r, struct process *p, struct err *e)
 {
+	assert(r->at == NULL && p->role == SERVING);
 	r->at = p;
 	p->due++;
 	if (!ev_is_active(&p->late))
@@ -174,6 +176,7 @@ on_waited(struct ev_loop *loop, ev_timer *t, int revents)
 static void
 process_end(struct process *p)
 {
+	assert(p->due == 0);
 	ev_timer_stop(p->service->boxd->loop, &p->late);
 	if (!p->service->plan->finishes)
 		child_kill(p->child);
@@ -202,6 +205,7 @@ start_failed(struct service *s, bool candidate, const struct err *why)
 		fail_at(s, NULL, why);
 		return;
 	}
+	assert(s->plan->on_refused != NULL);
 	s->plan->on_refused(s->owner, why);
 	/* the one that served may have died meanwhile */
 	if (process_in(s, SERVING) == NULL && idmap_first(&s->requests) != NULL)
@@ -214,6 +218,7 @@ become_serving(struct process *p, const struct msg *m)
 	struct service *s = p->service;
 	struct process *old = process_in(s, SERVING);
 
+	assert(p->role == STARTING && p->due == 0);
 	p->role = SERVING;
 	p->candidate = false;
 	if (old != NULL && old->due == 0)
@@ -294,6 +299,7 @@ on_gone(void *arg, int status)
 		start_failed(s, p->candidate, &why);
 	else
 		fail_at(s, p, &why);
+	assert(p->due == 0);
 	free(p);
 }
 
@@ -316,6 +322,7 @@ process_start(struct service *s, bool candidate, struct err *e)
 	const struct service_plan    *plan = s->plan;
 	struct process               *p = calloc(1, sizeof(*p));
 
+	assert(candidate || (process_in(s, STARTING) == NULL && process_in(s, SERVING) == NULL));
 	if (p == NULL)
 		return err_set(e, E_SYS, "no memory");
 	*p = (struct process){ .service = s, .candidate = candidate };
@@ -450,6 +457,8 @@ service_open(struct boxd *h, const struct service_plan *plan, void *owner, struc
 {
 	struct service *s = malloc(sizeof(*s));
 
+	assert(strncmp(plan->program, "box-", strlen("box-")) == 0 && plan->on_gone != NULL);
+	assert(plan->ready != MSG_NONE || (plan->judge == NULL && plan->on_ready == NULL));
 	if (s == NULL) {
 		err_set(e, E_SYS, "no memory");
 		return NULL;

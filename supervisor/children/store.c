@@ -5,6 +5,7 @@
  */
 #include "children/store.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +63,7 @@ tell(struct store *s, const struct msg *m)
 {
 	ask_fn *fn = s->tell;
 
+	assert(fn != NULL);
 	s->tell = NULL;
 	fn(s->tell_arg, m);
 }
@@ -199,6 +201,7 @@ on_answer(void *arg, void *tag, const struct msg *reply)
 
 	(void)reply;
 	LIST_REMOVE(mine, next);
+	assert(s->requests > 0 && s->bytes >= mine->bytes);
 	s->requests--;
 	s->bytes -= mine->bytes;
 	free(mine);

@@ -1,5 +1,6 @@
 #include "core/ask.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "core/idmap.h"
@@ -73,6 +74,7 @@ ask_open(struct boxd *h, enum msg_type t, ask_fn *fn, void *arg, struct err *e)
 {
 	struct own_call *o = malloc(sizeof(*o));
 
+	assert(fn != NULL);
 	if (o == NULL) {
 		err_set(e, E_SYS, "no memory for a request");
 		return 0;

@@ -1,8 +1,10 @@
 #include "core/groups.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "boxd.h"
 #include "core/hash.h"
 
 enum { BUCKETS = 8192 };
@@ -74,6 +76,7 @@ find_or_make(struct groups *t, struct group_key k)
 int
 group_hold(struct groups *t, struct group_entry *en, struct session *s, const struct group_key *keys, size_t n)
 {
+	assert(n <= GROUPS_MOST && en->n == 0 && !en->counted);
 	for (; en->n < n; en->n++) {
 		struct session_group *g = find_or_make(t, keys[en->n]);
 
@@ -93,8 +96,10 @@ group_count(struct group_entry *en, const struct group_sum *now)
 	for (size_t i = 0; i < en->n; i++) {
 		struct session_group *g = en->in[i].group;
 
-		for (size_t k = 0; k < GROUP_SUMS; k++)
-			g->sum.n[k] += now->n[k] - en->had.n[k];
+		for (size_t k = 0; k < GROUP_SUMS; k++) {
+			counter_sub(&g->sum.n[k], en->had.n[k]);
+			g->sum.n[k] += now->n[k];
+		}
 		if (!en->counted)
 			TAILQ_INSERT_TAIL(&g->sessions, &en->in[i], next);
 	}
@@ -114,8 +119,10 @@ group_leave(struct group_entry *en)
 
 		if (was)
 			TAILQ_REMOVE(&m->group->sessions, m, next);
+		assert(m->group->held > 0);
 		if (--m->group->held > 0)
 			continue;
+		assert(TAILQ_EMPTY(&m->group->sessions) && m->group->sum.n[SESSIONS] == 0);
 		LIST_REMOVE(m->group, same_hash);
 		free(m->group);
 	}

@@ -5,6 +5,7 @@
 #ifndef SUPERVISOR_IDMAP_H
 #define SUPERVISOR_IDMAP_H
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
@@ -45,6 +46,7 @@ idmap_find(const struct idmap *m, uint64_t id)
 static inline void
 idmap_add(struct idmap *m, struct idmap_entry *one)
 {
+	assert(one->id != 0 && idmap_find(m, one->id) == NULL);
 	TAILQ_INSERT_TAIL(&m->all, one, next);
 	LIST_INSERT_HEAD(&m->bucket[one->id % IDMAP_BUCKETS], one, same_bucket);
 }

@@ -5,6 +5,7 @@
  */
 #include "core/journal.h"
 
+#include <assert.h>
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -122,6 +123,7 @@ replay(struct journal *j, const struct buf *b, journal_replay_fn *fn, void *arg,
 		at += HEADER + (size_t)n;
 		j->records++;
 	}
+	assert(at <= b->len && (at == 0) == (j->records == 0));
 	j->size = (off_t)at;
 	if (at == b->len)
 		return 0;
@@ -176,6 +178,7 @@ journal_close(struct journal **jp)
 static int
 write_record(struct journal *j, const struct buf *b, struct err *e)
 {
+	assert(j->fd >= 0 && b->len > HEADER && (j->size == 0) == (j->records == 0));
 	ssize_t n = write(j->fd, b->data, b->len);
 
 	if (n == (ssize_t)b->len) {
@@ -244,6 +247,7 @@ journal_compact(struct journal *j, journal_write_fn *fn, void *arg, struct err *
 		fd_close(&fresh.fd);
 		return -1;
 	}
+	assert(fresh.fd >= 0 && fresh.size >= 0);
 	fd_close(&j->fd);
 	j->fd = fresh.fd;
 	j->size = fresh.size;

@@ -140,6 +140,7 @@ registry_reserve(struct registry *r, struct session *s, struct err *e)
 {
 	struct registry_entry *en = session_entry(s);
 
+	assert(en->session == NULL); /* a session is reserved for once */
 	en->session = s;
 	return hold_groups(r, &en->groups, s, session_name(s)) == 0 ? 0 : err_set(e, E_SYS, "no memory for a session");
 }
@@ -190,6 +191,7 @@ registry_remove(struct registry *r, struct session *s)
 {
 	struct registry_entry *en = session_entry(s);
 
+	assert(en->session == s && registry_find(r, session_name(s)) != NULL);
 	check_sums(r);
 	LIST_REMOVE(en, same_hash);
 	TAILQ_REMOVE(&r->by_age, en, next);
@@ -245,6 +247,7 @@ registry_take_spare(struct registry *r, const char *name, const struct msg_spec 
 	registry_each_spare(r, find_fitting, &w);
 	if (w.found == NULL || hold_groups(r, &groups, w.found, name) == -1)
 		return NULL;
+	assert(session_is_spare(w.found) && registry_find(r, name) == NULL);
 	struct registry_entry *en = session_entry(w.found);
 	struct group_sum       now = session_sum(w.found);
 	group_leave(&en->groups);
@@ -316,6 +319,7 @@ close_one(struct session *s, void *arg)
 void
 registry_drain(struct registry *r, const char *why, void (*on_empty)(void *), void *arg)
 {
+	assert(r->on_empty == NULL && on_empty != NULL);
 	r->on_empty = on_empty;
 	r->on_empty_arg = arg;
 	if (is_empty(r))

@@ -37,6 +37,9 @@ request_index_open(struct err *e)
 void
 request_index_close(struct request_index **ip)
 {
+	for (size_t b = 0; *ip != NULL && b < BUCKETS; b++) /* all sessions are gone, and their requests */
+		assert(
+		    LIST_EMPTY(&(*ip)->by_id[b]) && LIST_EMPTY(&(*ip)->by_conn[b]) && LIST_EMPTY(&(*ip)->by_exec[b]));
 	free(*ip);
 	*ip = NULL;
 }
@@ -124,11 +127,25 @@ kind_of(const struct request *r)
 					      : ANOTHER_FORWARDED;
 }
 
+static void
+count_add(const struct request *r)
+{
+	r->of->count[kind_of(r)]++;
+}
+
+static void
+count_remove(const struct request *r)
+{
+	assert(r->of->count[kind_of(r)] > 0);
+	r->of->count[kind_of(r)]--;
+}
+
 struct request *
 request_add(struct requests *all, const struct msg *m, uint64_t exec)
 {
 	struct request *r = calloc(1, sizeof(*r));
 
+	assert(exec == 0 || request_by_exec(all, exec) == NULL);
 	if (r == NULL)
 		return NULL;
 	r->of = all;
@@ -139,7 +156,7 @@ request_add(struct requests *all, const struct msg *m, uint64_t exec)
 	r->ns = -1;
 	TAILQ_INSERT_TAIL(&all->list, r, next);
 	enter(all->index, r);
-	all->count[kind_of(r)]++;
+	count_add(r);
 	return r;
 }
 
@@ -172,6 +189,7 @@ request_by_exec(const struct requests *all, uint64_t exec)
 void
 request_forget_client(struct request *r)
 {
+	assert(r->of != NULL);
 	leave_client(r);
 	r->conn = 0;
 }
@@ -179,9 +197,10 @@ request_forget_client(struct request *r)
 void
 request_park(struct request *r)
 {
-	r->of->count[kind_of(r)]--;
+	assert(r->type == MSG_EXEC && r->held.bytes.len > 0); /* its reply */
+	count_remove(r);
 	r->type = MSG_NONE;
-	r->of->count[kind_of(r)]++;
+	count_add(r);
 }
 
 struct request *
@@ -191,7 +210,7 @@ request_take(struct request *r)
 	leave_client(r);
 	if (r->exec != 0)
 		LIST_REMOVE(r, same_exec);
-	r->of->count[kind_of(r)]--;
+	count_remove(r);
 	TAILQ_REMOVE(&r->of->list, r, next);
 	r->of = NULL;
 	return r;
@@ -215,6 +234,7 @@ request_drop(struct request *r)
 size_t
 requests_count(const struct requests *all, enum request_kind k)
 {
+	assert(k < REQUEST_KINDS);
 	return all->count[k];
 }
 

@@ -313,7 +313,7 @@ cancel_held(struct session *s, struct request *r)
 	struct err why;
 
 	err_set(&why, E_STATE, "cancelled before it was started");
-	s->boxd->running--;
+	counter_sub(&s->boxd->running, 1);
 	request_fail(r, s->boxd, &why);
 }
 

@@ -1,4 +1,5 @@
 /* How a session comes to be: new, built ahead, taken over, or only to be swept away; and how it is freed. */
+#include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@ session_new(struct boxd *h, uint64_t id, const char *name, const struct msg_spec
 {
 	struct session *s = calloc(1, sizeof(*s));
 
+	assert(dir >= 0);
 	if (s == NULL) {
 		err_set(e, E_SYS, "no memory for a session");
 		return NULL;
@@ -155,6 +157,7 @@ session_claim(struct session *s, const struct msg_spec *spec, const struct msg *
 	struct msg_claim claim = { .session = s->name, .spec = *spec, .created_ms = epoch_ms() };
 	uint64_t         id = boxd_next_id(s->boxd);
 
+	assert(s->spare && s->state == STATE_READY && s->child != NULL && s->claim_id == 0);
 	session_retention(s, &claim.process_retention_sec, &claim.process_retained);
 	s->spare = false;
 	s->spec = *spec;

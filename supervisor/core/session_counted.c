@@ -4,6 +4,7 @@
  * all of them, and the worker takes it in place of its own.  A worker that replaces a dead one finds the directories by
  * their paths, so those are in the state file before the command is started.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +46,7 @@ session_counted(const struct session *s, const struct msg_mount *by, size_t nby,
 		if (!is_mounted_by(by, nby, s->counted.v[i]) &&
 		    !is_mounted_by(spec->extra_mounts.v, spec->extra_mounts.n, s->counted.v[i]))
 			list[n++] = s->counted.v[i];
+	assert(n <= 2 * LIM_MOUNTS);
 	return n;
 }
 

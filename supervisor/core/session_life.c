@@ -1,4 +1,5 @@
 /* A session's worker: watched, replaced; and the session's end. */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -64,6 +65,7 @@ on_patience(struct ev_loop *loop, ev_timer *t, int revents)
 static int
 send_close(struct session *s, struct err *e)
 {
+	assert(s->state == STATE_CLOSING && s->child != NULL);
 	session_expect(s, LIM_CLOSE_SEC);
 	s->close_id = boxd_next_id(s->boxd);
 	return link_send(child_link(s->child), MSG_CLOSE, s->close_id, 0, &(struct msg_close){}, e);
@@ -78,6 +80,7 @@ start_again(struct session *s)
 	struct err e = { 0 };
 	bool       closing = s->state == STATE_CLOSING;
 
+	assert(closing || s->state == STATE_RESTARTING);
 	if (session_start_worker(s, closing ? WORK_SWEEP : WORK_ADOPT, &e) == 0 &&
 	    (!closing || send_close(s, &e) == 0)) {
 		if (!closing)
@@ -110,7 +113,8 @@ on_again(struct ev_loop *loop, ev_timer *t, int revents)
 static void
 set_processes(struct session *s, uint64_t live)
 {
-	s->boxd->processes += live - s->processes;
+	counter_sub(&s->boxd->processes, s->processes);
+	s->boxd->processes += live;
 	s->processes = live;
 	session_recount(s);
 }
@@ -137,6 +141,8 @@ finish(struct session *s, uint64_t killed)
 	struct request_list left;
 	struct request     *r;
 
+	assert(s->state == STATE_CLOSING);
+	assert(requests_count(&s->pending, A_COMMAND) == 0 && requests_forwarded(&s->pending) == 0);
 	snprintf(name, sizeof(name), "%s", s->name);
 	end_worker(s);
 	set_processes(s, 0);
@@ -159,10 +165,10 @@ finish(struct session *s, uint64_t killed)
 static void
 fail_work(struct session *s, const struct err *why)
 {
-	s->boxd->running -= requests_count(&s->pending, A_COMMAND);
+	counter_sub(&s->boxd->running, requests_count(&s->pending, A_COMMAND));
 	requests_fail_all(&s->pending, MSG_EXEC, s->boxd, why);
 	requests_fail_all(&s->pending, MSG_CREATE, s->boxd, why);
-	s->boxd->starting -= requests_count(&s->pending, A_START);
+	counter_sub(&s->boxd->starting, requests_count(&s->pending, A_START));
 	requests_fail_forwarded(&s->pending, s->boxd, why);
 }
 
@@ -257,6 +263,7 @@ start_again_later(struct session *s)
 static int
 send_one_held(struct session *s, struct request *r, struct err *e)
 {
+	assert(r->held.bytes.len > 0);
 	if (r->mounts != MOUNTS_OWN)
 		return session_ask_mounts(s, r, e);
 	if (session_send_namespace(s, r, e) == 0 && link_send_packet(child_link(s->child), &r->held, e) == 0)
@@ -276,8 +283,8 @@ send_held(struct session *s)
 		if (r->exec == 0 || r->type == MSG_NONE || r->held.bytes.len == 0 || r->mounts == MOUNTS_ASKED)
 			continue;
 		if (send_one_held(s, r, &e) == -1) {
-			s->boxd->running -= r->type == MSG_EXEC;
-			s->boxd->starting -= r->type == MSG_PROCESS_START;
+			counter_sub(&s->boxd->running, r->type == MSG_EXEC);
+			counter_sub(&s->boxd->starting, r->type == MSG_PROCESS_START);
 			request_fail(r, s->boxd, &e);
 		}
 	}
@@ -325,6 +332,7 @@ become_ready(struct session *s, const char *how)
 {
 	struct err e;
 
+	assert((s->state == STATE_STARTING || s->state == STATE_RESTARTING) && s->child != NULL);
 	if (!s->spare && session_let_out(s, &e) == -1) {
 		fail(s, &e);
 		return;
@@ -459,7 +467,7 @@ on_exec_reply(struct session *s, struct request *r, struct msg *m)
 
 	if (m->failed && m->error.code == E_UNSTARTED && ask_again(s, r))
 		return;
-	s->boxd->running--;
+	counter_sub(&s->boxd->running, 1);
 	s->boxd->execs++;
 	s->execs++;
 	if (m->failed || msg_expect(m, MSG_EXEC_RESULT, &e) == -1) {
@@ -494,7 +502,7 @@ on_forward_reply(struct session *s, struct request *r, struct msg *m)
 	bool          use = request_is_use(r);
 	struct err    e = { 0 };
 
-	s->boxd->starting -= r->type == MSG_PROCESS_START;
+	counter_sub(&s->boxd->starting, r->type == MSG_PROCESS_START);
 	if (r->type == MSG_PAUSE || (r->type == MSG_UNPAUSE && !m->failed))
 		s->paused = (r->type == MSG_PAUSE && !m->failed) || others_pause(s, r);
 	if ((r->type == MSG_PAUSE || r->type == MSG_UNPAUSE) && session_remember_pause(s, s->paused, &e) == -1)
@@ -526,6 +534,7 @@ on_claimed(struct session *s, const struct msg *m)
 static void
 sweep(struct session *s, uint64_t killed)
 {
+	assert(s->state == STATE_CLOSING && !s->sweeping);
 	s->sweeping = true;
 	s->killed = killed;
 	end_worker(s);
@@ -606,7 +615,7 @@ on_worker_gone(void *arg, int status)
 		return;
 	}
 	err_set(&e, E_CRASH, "the session's worker died under the request; it may have been done or not");
-	s->boxd->starting -= requests_starting(&s->pending);
+	counter_sub(&s->boxd->starting, requests_starting(&s->pending));
 	requests_fail_sent(&s->pending, s->boxd, &e);
 	if (s->state == STATE_READY) {
 		s->state = STATE_RESTARTING;

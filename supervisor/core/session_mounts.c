@@ -1,6 +1,8 @@
 /* Commands that name mounts of their own: what is mounted is copied where need be, their mount namespace is made, they are sent. */
 #include "core/session_impl.h"
 
+#include <assert.h>
+
 #include "base/fd.h"
 #include "children/artifact.h"
 #include "children/mounter.h"
@@ -16,6 +18,7 @@ session_send_namespace(struct session *s, const struct request *r, struct err *e
 		.look = s->scanner.look,
 	};
 
+	assert(s->child != NULL && r->of == &s->pending);
 	if (r->ns == -1)
 		return 0;
 	if (link_send(child_link(s->child), MSG_MOUNTS, 0, 0, &mounts, e) == -1)
@@ -33,11 +36,14 @@ session_send_exec(struct session *s, struct request *r, struct err *e)
 {
 	struct err ignored; /* without the copy, a worker that dies at once fails the command */
 
+	assert(r->held.bytes.len > 0 && r->mounts == MOUNTS_OWN);
 	if (session_send_namespace(s, r, e) == -1)
 		return e->code == E_CRASH ? 0 : -1;
 	if (r->held.bytes.len <= LIM_PACKET && packet_copy(&r->sent, &r->held, &ignored) == -1)
 		packet_clear(&r->sent);
-	if (link_send_packet(child_link(s->child), &r->held, e) == 0)
+	int sent = link_send_packet(child_link(s->child), &r->held, e);
+	assert(r->held.bytes.len == 0); /* the link has taken it */
+	if (sent == 0)
 		return 0;
 	if (e->code != E_CRASH || r->sent.bytes.len == 0)
 		return -1;
@@ -49,7 +55,7 @@ session_send_exec(struct session *s, struct request *r, struct err *e)
 static void
 unstarted(struct session *s, struct request *r, const struct err *why)
 {
-	s->boxd->running--;
+	counter_sub(&s->boxd->running, 1);
 	request_fail(r, s->boxd, why);
 	session_touch(s);
 }
@@ -58,6 +64,7 @@ unstarted(struct session *s, struct request *r, const struct err *why)
 static int
 mounted(struct session *s, struct request *r, int ns, struct err *e)
 {
+	assert(r->ns == -1);
 	r->mounts = MOUNTS_OWN;
 	r->ns = ns;
 	return s->state == STATE_READY ? session_send_exec(s, r, e) : 0;
@@ -109,7 +116,7 @@ session_mount_again(struct session *s, uint64_t exec, struct err *e)
 {
 	struct request *r = request_by_exec(&s->pending, exec);
 
-	return r == NULL ? -1 : session_ask_mounts(s, r, e);
+	return r == NULL || r->mounts != MOUNTS_ASKED ? -1 : session_ask_mounts(s, r, e);
 }
 
 void

@@ -3,6 +3,7 @@
  * WORKER_READY, wait here while the sandbox is a spare, and are given away when it is somebody's.  Init keeps them
  * too, so that a worker that finds the sandbox again tells them once more.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,7 @@ session_net_take(struct session *s, struct msg *m)
 int
 session_let_out(struct session *s, struct err *e)
 {
+	assert(!s->spare); /* nobody has asked for the network of a spare */
 	struct egress_session out = {
 		.id = s->id,
 		.set = s->spec.network_set,

@@ -1,4 +1,5 @@
 /* How a session's worker is started: all that it must know, in one message. */
+#include <assert.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,6 +122,7 @@ session_start_worker(struct session *s, enum work work, struct err *e)
 	const char             *counted[2 * LIM_MOUNTS];
 	struct msg_path_rule    rules[LIM_ALL_RULES];
 
+	assert(s->child == NULL);
 	s->child = child_start(s->boxd, "box-session", FROM_WORKER, &session_worker_ops, s, e);
 	if (s->child == NULL)
 		return -1;

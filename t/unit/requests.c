@@ -89,6 +89,7 @@ counts(void)
 	cmp_ok(requests_starting(&one), "==", 1, "a start that was sent");
 	buf_append(&start->held.bytes, "x", 1);
 	cmp_ok(requests_starting(&one), "==", 0, "and one that is held");
+	buf_append(&request_by_exec(&one, 2)->held.bytes, "reply", 5);
 	request_park(request_by_exec(&one, 2));
 	ok(requests_count(&one, A_COMMAND) == 0 && requests_count(&one, NOT_FORWARDED) == 2 &&
 		requests_forwarded(&one) == 4 && request_by_exec(&one, 2) != NULL,
