@@ -182,8 +182,8 @@ check_policy(const struct config *c, struct err *e)
 struct control {
 	struct boxd *boxd;
 	ev_signal    term, interrupt, upgrade, hangup;
-	ev_timer     hard; /* runs while stopping */
-	bool         exec_anew;
+	ev_timer     stop_timer; /* runs while stopping */
+	bool         exec_again;
 	int          status;
 };
 
@@ -196,7 +196,7 @@ on_empty(void *arg)
 }
 
 static void
-on_hard(struct ev_loop *loop, ev_timer *t, int revents)
+on_stop_timer(struct ev_loop *loop, ev_timer *t, int revents)
 {
 	struct control *c = t->data;
 
@@ -215,14 +215,14 @@ on_stop(struct ev_loop *loop, ev_signal *w, int revents)
 	(void)revents;
 	if (c->boxd->stopping) {
 		log_warn("second signal=%d: not waiting", w->signum);
-		on_hard(loop, &c->hard, 0);
+		on_stop_timer(loop, &c->stop_timer, 0);
 		return;
 	}
 	log_info("stopping signal=%d sessions=%zu", w->signum, registry_count(c->boxd->registry));
 	notify("STOPPING=1\nSTATUS=ending %zu sessions", registry_count(c->boxd->registry));
 	c->boxd->stopping = true;
 	gateway_go_away(c->boxd->gateway);
-	ev_timer_start(loop, &c->hard);
+	ev_timer_start(loop, &c->stop_timer);
 	registry_drain(c->boxd->registry, "boxd is stopping", on_empty, c);
 }
 
@@ -234,7 +234,7 @@ on_upgrade(struct ev_loop *loop, ev_signal *w, int revents)
 	(void)revents;
 	log_info("executing anew sessions=%zu", registry_count(c->boxd->registry));
 	notify("RELOADING=1");
-	c->exec_anew = true;
+	c->exec_again = true;
 	ev_break(loop, EVBREAK_ALL);
 }
 
@@ -266,8 +266,8 @@ control_open(struct control *c, struct boxd *h)
 	watch_signal(c, &c->interrupt, on_stop, SIGINT);
 	watch_signal(c, &c->upgrade, on_upgrade, SIGUSR2);
 	watch_signal(c, &c->hangup, on_hangup, SIGHUP);
-	ev_timer_init(&c->hard, on_hard, LIM_STOP_SEC, 0.);
-	c->hard.data = c;
+	ev_timer_init(&c->stop_timer, on_stop_timer, LIM_STOP_SEC, 0.);
+	c->stop_timer.data = c;
 }
 
 /* ---- boxd ---------------------------------------------------------------------------------- */
@@ -369,7 +369,7 @@ await_children(void)
 }
 
 static int
-run(struct boxd *h, struct dirs *d, struct auth_start *auth, bool *exec_anew, struct err *e)
+boxd_run(struct boxd *h, struct dirs *d, struct auth_start *auth, bool *exec_again, struct err *e)
 {
 	struct control c;
 
@@ -381,7 +381,7 @@ run(struct boxd *h, struct dirs *d, struct auth_start *auth, bool *exec_anew, st
 	    d->instance, d->runtime, d->state, registry_count(h->registry));
 	notify("READY=1\nSTATUS=%zu of %lu sessions", registry_count(h->registry), h->config->max_sessions);
 	ev_run(h->loop, 0);
-	*exec_anew = c.exec_anew;
+	*exec_again = c.exec_again;
 	notify_close(h->loop);
 	return c.status;
 }
@@ -400,7 +400,7 @@ close_others(const struct options *o)
 }
 
 static int
-fail(const struct err *e, int status)
+log_failure(const struct err *e, int status)
 {
 	log_error("%s", e->text);
 	return status;
@@ -436,7 +436,7 @@ main(int argc, char **argv)
 	struct dirs          dirs;
 	struct machine       machine;
 	struct err           e = { 0 };
-	bool                 exec_anew = false;
+	bool                 exec_again = false;
 	char                 self[PATH_MAX] = "";
 
 	stdfds_open();
@@ -444,24 +444,24 @@ main(int argc, char **argv)
 	parse_options(argc, argv, &o);
 	close_others(&o);
 	if (sodium_init() == -1)
-		return fail(&(struct err){ .text = "libsodium does not start" }, 1);
-	int told = read_config(&config, &o, &auth);
-	if (told != GO_ON)
-		return told;
+		return log_failure(&(struct err){ .text = "libsodium does not start" }, 1);
+	int config_status = read_config(&config, &o, &auth);
+	if (config_status != GO_ON)
+		return config_status;
 	log_init("boxd", config.log_level);
 	signal(SIGPIPE, SIG_IGN);
 	umask(022);
 	raise_nofile();
 	/* by name, and now: after an upgrade that name is another file */
 	if (readlink("/proc/self/exe", self, sizeof(self) - 1) == -1)
-		return fail(&(struct err){ .text = "cannot read /proc/self/exe: is /proc mounted?" }, 1);
+		return log_failure(&(struct err){ .text = "cannot read /proc/self/exe: is /proc mounted?" }, 1);
 	/* a crashed worker leaves its init to us, not to the machine's pid 1 */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	if (dirs_open(&dirs, &config, &e) == -1)
-		return fail(&e, 1);
+		return log_failure(&e, 1);
 	if (machine_open(&machine, &dirs, &config, &e) == -1) {
 		machine_tidy(&machine);
-		return fail(&e, 1);
+		return log_failure(&e, 1);
 	}
 	struct boxd h = {
 		.loop = ev_default_loop(EVFLAG_AUTO),
@@ -471,13 +471,13 @@ main(int argc, char **argv)
 		.started = ev_time(),
 		.next_id = (uint64_t)(ev_time() * 1e6),
 	};
-	int status = run(&h, &dirs, &auth, &exec_anew, &e);
+	int status = boxd_run(&h, &dirs, &auth, &exec_again, &e);
 	if (status == -1)
-		status = fail(&e, 1);
-	if (exec_anew)
+		status = log_failure(&e, 1);
+	if (exec_again)
 		auth_hand_over(h.auth);
 	boxd_close(&h);
-	if (exec_anew) {
+	if (exec_again) {
 		execv(self, argv);
 		log_error("execute %s anew: %s", self, strerror(errno));
 		status = 1;

@@ -56,8 +56,8 @@ struct job {
 	char              session[LIM_NAME + 1]; /* whose rules hold */
 	struct holds      holds;                 /* who waits for it; not owned */
 	enum stage        stage;
-	struct child     *child; /* owned; from ASKED on */
-	ev_timer          late;  /* runs with it */
+	struct child     *child;      /* owned; from ASKED on */
+	ev_timer          copy_timer; /* runs with it */
 	uint64_t          number;
 	uint64_t          bytes, entries;
 	bool              reserved;
@@ -94,7 +94,7 @@ same_origin(const struct want *a, const struct want *b)
 static void
 job_free(struct job *j)
 {
-	ev_timer_stop(j->artifacts->boxd->loop, &j->late);
+	ev_timer_stop(j->artifacts->boxd->loop, &j->copy_timer);
 	child_end(&j->child);
 	want_clear(&j->want);
 	free(j);
@@ -132,7 +132,7 @@ job_room(const struct artifacts *a, const struct shelf *s, struct err *e)
 }
 
 static void start_soon(struct artifacts *);
-static void on_late(struct ev_loop *, ev_timer *, int);
+static void on_copy_timer(struct ev_loop *, ev_timer *, int);
 
 static struct job *
 job_add(struct artifact_hold *h, const struct want *w, struct err *e)
@@ -152,8 +152,8 @@ job_add(struct artifact_hold *h, const struct want *w, struct err *e)
 	j->want.manifest = strdup(w->manifest);
 	snprintf(j->session, sizeof(j->session), "%s", h->session);
 	LIST_INIT(&j->holds);
-	ev_timer_init(&j->late, on_late, LIM_ARTIFACT_SEC, 0.);
-	j->late.data = j;
+	ev_timer_init(&j->copy_timer, on_copy_timer, LIM_ARTIFACT_SEC, 0.);
+	j->copy_timer.data = j;
 	TAILQ_INSERT_TAIL(&a->waiting, j, next);
 	a->n_waiting++;
 	j->shelf->waiting++;
@@ -464,7 +464,7 @@ on_gone(void *arg, int status)
 }
 
 static void
-on_late(struct ev_loop *loop, ev_timer *t, int revents)
+on_copy_timer(struct ev_loop *loop, ev_timer *t, int revents)
 {
 	struct err e;
 
@@ -513,13 +513,13 @@ job_start(struct job *j, struct err *e)
 	    (j->child = child_start(j->artifacts->boxd, "box-artifact", FROM_ARTIFACT, &ops, j, e)) == NULL)
 		return -1;
 	j->stage = ASKED;
-	ev_timer_start(j->artifacts->boxd->loop, &j->late);
+	ev_timer_start(j->artifacts->boxd->loop, &j->copy_timer);
 	return job_send(j, staging, e);
 }
 
 /* The first that may: one copy of a workspace at a time, so that none waits for another's. */
 static struct job *
-next_job(const struct artifacts *a)
+first_startable(const struct artifacts *a)
 {
 	struct job *j;
 
@@ -530,7 +530,7 @@ next_job(const struct artifacts *a)
 }
 
 static void
-on_soon(struct ev_loop *loop, ev_timer *t, int revents)
+on_start_timer(struct ev_loop *loop, ev_timer *t, int revents)
 {
 	struct artifacts *a = t->data;
 	struct job       *j;
@@ -538,7 +538,7 @@ on_soon(struct ev_loop *loop, ev_timer *t, int revents)
 
 	(void)loop;
 	(void)revents;
-	while (a->n_running < LIM_ARTIFACT_BUSY && (j = next_job(a)) != NULL) {
+	while (a->n_running < LIM_ARTIFACT_BUSY && (j = first_startable(a)) != NULL) {
 		assert(a->n_waiting > 0 && j->shelf->waiting > 0 && j->stage == WAITING);
 		TAILQ_REMOVE(&a->waiting, j, next);
 		a->n_waiting--;
@@ -557,8 +557,8 @@ on_soon(struct ev_loop *loop, ev_timer *t, int revents)
 static void
 start_soon(struct artifacts *a)
 {
-	ev_timer_set(&a->soon, 0., 0.);
-	ev_timer_start(a->boxd->loop, &a->soon);
+	ev_timer_set(&a->start_timer, 0., 0.);
+	ev_timer_start(a->boxd->loop, &a->start_timer);
 }
 
 /* ---- sweeping ---------------------------------------------------------------------------------------------- */
@@ -612,8 +612,8 @@ artifacts_open(struct boxd *h, struct err *e)
 	TAILQ_INIT(&a->by_use);
 	TAILQ_INIT(&a->waiting);
 	TAILQ_INIT(&a->running);
-	ev_timer_init(&a->soon, on_soon, 0., 0.);
-	a->soon.data = a;
+	ev_timer_init(&a->start_timer, on_start_timer, 0., 0.);
+	a->start_timer.data = a;
 	if (cache_open(a, e) == -1)
 		artifacts_close(&a);
 	return a;
@@ -638,7 +638,7 @@ artifacts_close(struct artifacts **ap)
 	if (a == NULL)
 		return;
 	*ap = NULL;
-	ev_timer_stop(a->boxd->loop, &a->soon);
+	ev_timer_stop(a->boxd->loop, &a->start_timer);
 	jobs_clear(&a->waiting);
 	jobs_clear(&a->running);
 	child_end(&a->sweeper);

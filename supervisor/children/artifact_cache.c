@@ -156,7 +156,7 @@ throw_away(struct artifacts *a, int dir, const char *name)
 }
 
 static void
-drop(struct artifacts *a, struct revision *r)
+revision_drop(struct artifacts *a, struct revision *r)
 {
 	assert(r->holds == 0);
 	log_info("artifact=%s dropped bytes=%lu", path_of(r->shelf, r->digits).text, r->bytes);
@@ -186,14 +186,14 @@ fits_shelf(const struct room *r)
 }
 
 static bool
-fits(const struct room *r)
+fits_all(const struct room *r)
 {
 	return fits_shelf(r) && r->bytes <= r->config->artifacts_total_mb * MIB;
 }
 
 /* Mark what would have to go, of this shelf or (NULL) of any, until it fits. */
 static void
-mark(struct artifacts *a, struct room *room, const struct shelf *of, bool (*enough)(const struct room *))
+mark_to_drop(struct artifacts *a, struct room *room, const struct shelf *of, bool (*enough)(const struct room *))
 {
 	struct revision *r;
 
@@ -220,14 +220,14 @@ drop_marked(struct artifacts *a, bool really)
 	for (; r != NULL; r = next) {
 		next = TAILQ_NEXT(r, next);
 		if (r->dropping && really)
-			drop(a, r);
+			revision_drop(a, r);
 		else
 			r->dropping = false;
 	}
 }
 
 static void
-count(struct artifacts *a, struct shelf *s, uint64_t bytes, uint64_t entries)
+shelf_count(struct artifacts *a, struct shelf *s, uint64_t bytes, uint64_t entries)
 {
 	s->n++;
 	s->bytes += bytes;
@@ -250,14 +250,14 @@ cache_reserve(struct artifacts *a, struct shelf *s, uint64_t bytes, uint64_t ent
 {
 	struct room room = { .config = a->boxd->config };
 
-	count(a, s, bytes, entries);
+	shelf_count(a, s, bytes, entries);
 	room.shelf = *s;
 	room.bytes = a->bytes;
-	mark(a, &room, s, fits_shelf);
+	mark_to_drop(a, &room, s, fits_shelf);
 	if (fits_shelf(&room))
-		mark(a, &room, NULL, fits);
-	drop_marked(a, fits(&room));
-	if (fits(&room))
+		mark_to_drop(a, &room, NULL, fits_all);
+	drop_marked(a, fits_all(&room));
+	if (fits_all(&room))
 		return 0;
 	cache_give_back(a, s, bytes, entries);
 	return err_set(e, E_ARTIFACT, "Immutable artifact cache limit reached; acquire a new Box");
@@ -352,7 +352,7 @@ load_revision(struct artifacts *a, struct shelf *s, int shelf, const char *name,
 	struct revision *r = revision_add(a, s, name, bytes, entries);
 	if (r == NULL)
 		return err_set(e, E_SYS, "no memory for artifacts");
-	count(a, s, bytes, entries);
+	shelf_count(a, s, bytes, entries);
 	r->used_sec = used_sec;
 	return 0;
 }
@@ -407,7 +407,7 @@ by_age(const void *a, const void *b)
 }
 
 static int
-sort(struct artifacts *a, struct err *e)
+sort_by_age(struct artifacts *a, struct err *e)
 {
 	struct revision **all, *r;
 	size_t            n = 0, i = 0;
@@ -469,7 +469,7 @@ cache_open(struct artifacts *a, struct err *e)
 	if (each_name(a->trash, note_trash, a, NULL, e) == -1 || each_name(a->staging, throw_one, a, NULL, e) == -1 ||
 	    each_name(a->dir, load_shelf, a, NULL, e) == -1)
 		return -1;
-	return sort(a, e);
+	return sort_by_age(a, e);
 }
 
 void

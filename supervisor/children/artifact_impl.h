@@ -45,7 +45,7 @@ struct artifacts {
 	uint64_t         bytes;               /* of all shelves */
 	struct jobs      waiting, running;    /* owned */
 	size_t           n_waiting, n_running;
-	ev_timer         soon;        /* runs when jobs may start */
+	ev_timer         start_timer; /* runs when jobs may start */
 	struct child    *sweeper;     /* owned; NULL: none */
 	bool             sweep_again; /* more was dropped meanwhile */
 };

@@ -103,7 +103,7 @@ worker_env(struct worker_env *env)
 
 /* An errno, or 0. */
 static int
-spawn(pid_t *pid, const char *program, int theirs)
+spawn_program(pid_t *pid, const char *program, int theirs)
 {
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t          attr;
@@ -148,7 +148,7 @@ child_start(struct boxd *h, const char *name, unsigned from, const struct child_
 	AUTO_FD int ours = ends[0], theirs = ends[1];
 	snprintf(program, sizeof(program), "%s/%s", h->dirs->libexec, name);
 	*c = (struct child){ .loop = h->loop, .ops = ops, .arg = arg };
-	int failed = spawn(&c->pid, program, theirs);
+	int failed = spawn_program(&c->pid, program, theirs);
 	if (failed != 0) {
 		errno = failed;
 		err_sys(e, "start %s", program);

@@ -29,7 +29,7 @@ struct gateway {
 };
 
 static void
-refuse(struct gateway *g, uint64_t conn, const struct err *why)
+conn_refuse(struct gateway *g, uint64_t conn, const struct err *why)
 {
 	struct msg_closing closing = { .code = err_wire_name(why->code), .reason = why->text };
 
@@ -49,7 +49,7 @@ on_conn_open(struct gateway *g, const struct msg *m)
 		err_set(&e, E_BUSY, "too many connections");
 	else if (identity_admit(g->clients, m->conn, open->peer, open->speaks, &e) == 0)
 		return;
-	refuse(g, m->conn, &e);
+	conn_refuse(g, m->conn, &e);
 }
 
 /* 0: all of them.  What waits for an answer to it waits no more. */
@@ -182,7 +182,7 @@ gateway_close(struct gateway **gp)
 
 /* A gateway that takes no more is stuck; its clients are better off with the next one. */
 static void
-sent(struct gateway *g, int r, const struct err *e)
+check_sent(struct gateway *g, int r, const struct err *e)
 {
 	if (r == -1 && e->code == E_BUSY) {
 		log_error("gateway=%d does not read: %s", child_pid(service_child(g->service)), e->text);
@@ -199,7 +199,7 @@ reply_failed(struct gateway *g, struct child *c, enum msg_type t, uint64_t conn,
 	struct err ignored; /* the gateway is gone, and its clients with it */
 
 	if (why->code == E_BUSY)
-		sent(g, -1, why);
+		check_sent(g, -1, why);
 	else if (link_fail(child_link(c), id, conn, why, &ignored) == 0)
 		log_error("conn=%lu request=%lu reply %s: %s", conn, id, msg_name(t), why->text);
 }
@@ -221,7 +221,7 @@ gateway_fail(struct gateway *g, uint64_t conn, uint64_t id, const struct err *wh
 	struct err    e = { 0 };
 
 	if (c != NULL && conn != 0)
-		sent(g, link_fail(child_link(c), id, conn, why, &e), &e);
+		check_sent(g, link_fail(child_link(c), id, conn, why, &e), &e);
 }
 
 void
@@ -231,7 +231,7 @@ gateway_notice(struct gateway *g, enum msg_type t, uint64_t conn, const void *bo
 	struct err    e = { 0 };
 
 	if (c != NULL)
-		sent(g, link_send(child_link(c), t, 0, conn, body, &e), &e);
+		check_sent(g, link_send(child_link(c), t, 0, conn, body, &e), &e);
 }
 
 void
@@ -255,7 +255,7 @@ gateway_send(struct gateway *g, struct packet *p)
 	struct err    e = { 0 };
 
 	if (c != NULL)
-		sent(g, link_send_packet(child_link(c), p, &e), &e);
+		check_sent(g, link_send_packet(child_link(c), p, &e), &e);
 	else
 		packet_clear(p);
 }

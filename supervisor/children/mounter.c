@@ -127,7 +127,7 @@ session_of(const struct mounter *m, const struct ask *a)
 
 /* Takes the namespace. */
 static void
-answer(struct mounter *m, struct ask *a, int mounts, const struct err *why)
+ask_answer(struct mounter *m, struct ask *a, int mounts, const struct err *why)
 {
 	struct session *s = session_of(m, a);
 
@@ -140,13 +140,13 @@ answer(struct mounter *m, struct ask *a, int mounts, const struct err *why)
 }
 
 static struct ask *
-find(const struct mounter *m, uint64_t exec)
+ask_find(const struct mounter *m, uint64_t exec)
 {
 	return (struct ask *)idmap_find(&m->asks, exec);
 }
 
 static int
-duplicate(int ns, struct err *e)
+duplicate_ns(int ns, struct err *e)
 {
 	int fd = fcntl(ns, F_DUPFD_CLOEXEC, 0);
 
@@ -174,7 +174,7 @@ ask_again(struct mounter *m, struct ask *a)
 	struct err      why = { 0 };
 
 	if (s == NULL || session_mount_again(s, a->entry.id, &why) == -1)
-		answer(m, a, -1, &why);
+		ask_answer(m, a, -1, &why);
 }
 
 /* What is kept has not changed; but it may be gone by now. */
@@ -184,10 +184,10 @@ answer_kept(struct mounter *m, struct ask *a)
 	const struct mountset *set = mountsets_find(m->kept, a->id, a->key);
 	struct session        *s = session_of(m, a);
 	struct err             why = { 0 };
-	int                    ns = set == NULL ? -1 : duplicate(set->ns, &why);
+	int                    ns = set == NULL ? -1 : duplicate_ns(set->ns, &why);
 
 	if (set != NULL || s == NULL)
-		answer(m, a, ns, ns == -1 ? &why : NULL);
+		ask_answer(m, a, ns, ns == -1 ? &why : NULL);
 	else
 		ask_again(m, a);
 }
@@ -226,7 +226,7 @@ on_msg(void *arg, struct msg *m)
 	if (m->type != MSG_MOUNTS_MADE)
 		return;
 	const struct msg_mounts_made *made = m->body;
-	struct ask                   *a = find(by, made->call);
+	struct ask                   *a = ask_find(by, made->call);
 	if (a == NULL)
 		return;
 	if (is_outdated(by, a)) {
@@ -234,7 +234,7 @@ on_msg(void *arg, struct msg *m)
 		return;
 	}
 	if (take_scanner(by, a, m, &why) == -1) {
-		answer(by, a, -1, &why);
+		ask_answer(by, a, -1, &why);
 		return;
 	}
 	if (made->same) {
@@ -246,7 +246,7 @@ on_msg(void *arg, struct msg *m)
 		err_set(&why, err_from_wire(made->code, strlen(made->code)), "%s", made->reason);
 	else if (*made->sources != '\0' && session_of(by, a) != NULL)
 		mountsets_keep(by->kept, a->id, a->key, made->mounts, made->sources);
-	answer(by, a, msg_take_fd(m, made->mounts), made->mounts == -1 ? &why : NULL);
+	ask_answer(by, a, msg_take_fd(m, made->mounts), made->mounts == -1 ? &why : NULL);
 }
 
 /* What it had in hand is asked for once more. */
@@ -269,7 +269,7 @@ on_gone(void *arg, pid_t pid, const char *how, struct err *why)
 		next = TAILQ_NEXT(c, next);
 		again = *why;
 		if (s == NULL || a->again || session_mount_again(s, c->id, &again) == -1)
-			answer(m, a, -1, again.code == E_CRASH ? why : &again); /* E_CRASH: the next died as well */
+			ask_answer(m, a, -1, again.code == E_CRASH ? why : &again); /* E_CRASH: the next died as well */
 		else
 			a->again = true;
 	}
@@ -283,7 +283,7 @@ static const struct service_plan plan = {
 };
 
 static int
-ask_once(
+ask_send(
     struct mounter *m, struct session *s, struct plan *p, uint64_t exec, const struct mountset *kept, struct err *e)
 {
 	struct msg_spec         spec = s->spec;
@@ -336,15 +336,15 @@ mounter_ask(
 	plan_key(&p, r->artifacts, key);
 	const struct mountset *kept = mountsets_find(m->kept, s->id, key);
 	if (kept != NULL && never_changes(&p))
-		return (*ns = duplicate(kept->ns, e)) == -1 ? -1 : 0;
-	struct ask *a = find(m, r->exec);
+		return (*ns = duplicate_ns(kept->ns, e)) == -1 ? -1 : 0;
+	struct ask *a = ask_find(m, r->exec);
 	if (a != NULL) /* once more */
 		a->measurers = s->measurers;
 	if (a != NULL)
-		return ask_once(m, s, &p, r->exec, kept, e) == -1 ? -1 : 1;
+		return ask_send(m, s, &p, r->exec, kept, e) == -1 ? -1 : 1;
 	if ((a = ask_new(s, r->exec, key)) == NULL)
 		return err_set(e, E_SYS, "no memory for a command's mounts");
-	if (ask_once(m, s, &p, r->exec, kept, e) == -1 &&
+	if (ask_send(m, s, &p, r->exec, kept, e) == -1 &&
 	    e->code != E_CRASH) { /* it just died: its end is told, and asks again */
 		free(a);
 		return -1;

@@ -20,13 +20,13 @@ struct set {
 
 struct mountsets {
 	struct ev_loop *loop;
-	ev_timer        old;      /* runs while there is any */
-	TAILQ_HEAD(, set) by_use; /* owned; the one used longest ago first */
+	ev_timer        age_timer; /* runs while there is any */
+	TAILQ_HEAD(, set) by_use;  /* owned; the one used longest ago first */
 	size_t n;
 };
 
 static void
-drop(struct mountsets *m, struct set *s)
+set_drop(struct mountsets *m, struct set *s)
 {
 	assert(m->n > 0);
 	TAILQ_REMOVE(&m->by_use, s, next);
@@ -38,30 +38,30 @@ drop(struct mountsets *m, struct set *s)
 
 /* For the one that will be too old next. */
 static void
-watch(struct mountsets *m)
+watch_oldest(struct mountsets *m)
 {
 	const struct set *s = TAILQ_FIRST(&m->by_use);
 
-	if (s == NULL || ev_is_active(&m->old))
+	if (s == NULL || ev_is_active(&m->age_timer))
 		return;
-	ev_timer_set(&m->old, s->used + LIM_MOUNTSET_SEC - ev_now(m->loop), 0.);
-	ev_timer_start(m->loop, &m->old);
+	ev_timer_set(&m->age_timer, s->used + LIM_MOUNTSET_SEC - ev_now(m->loop), 0.);
+	ev_timer_start(m->loop, &m->age_timer);
 }
 
 static void
-on_old(struct ev_loop *loop, ev_timer *t, int revents)
+on_age_timer(struct ev_loop *loop, ev_timer *t, int revents)
 {
 	struct mountsets *m = t->data;
 	struct set       *s;
 
 	(void)revents;
 	while ((s = TAILQ_FIRST(&m->by_use)) != NULL && s->used + LIM_MOUNTSET_SEC <= ev_now(loop) + .1)
-		drop(m, s);
-	watch(m);
+		set_drop(m, s);
+	watch_oldest(m);
 }
 
 static struct set *
-find(const struct mountsets *m, uint64_t session, const uint8_t *key)
+set_find(const struct mountsets *m, uint64_t session, const uint8_t *key)
 {
 	struct set *s;
 
@@ -74,7 +74,7 @@ find(const struct mountsets *m, uint64_t session, const uint8_t *key)
 const struct mountset *
 mountsets_find(struct mountsets *m, uint64_t session, const uint8_t key[MOUNTSET_KEY])
 {
-	struct set *s = find(m, session, key);
+	struct set *s = set_find(m, session, key);
 
 	if (s == NULL)
 		return NULL;
@@ -87,12 +87,12 @@ mountsets_find(struct mountsets *m, uint64_t session, const uint8_t key[MOUNTSET
 void
 mountsets_keep(struct mountsets *m, uint64_t session, const uint8_t key[MOUNTSET_KEY], int ns, const char *sources)
 {
-	struct set *s = find(m, session, key);
+	struct set *s = set_find(m, session, key);
 
 	if (s != NULL)
-		drop(m, s);
+		set_drop(m, s);
 	if (m->n == LIM_MOUNTSETS)
-		drop(m, TAILQ_FIRST(&m->by_use));
+		set_drop(m, TAILQ_FIRST(&m->by_use));
 	if ((s = calloc(1, sizeof(*s))) == NULL)
 		return;
 	s->session = session;
@@ -103,8 +103,8 @@ mountsets_keep(struct mountsets *m, uint64_t session, const uint8_t key[MOUNTSET
 	TAILQ_INSERT_TAIL(&m->by_use, s, next);
 	m->n++;
 	if (s->is.ns == -1 || s->is.sources == NULL)
-		drop(m, s);
-	watch(m);
+		set_drop(m, s);
+	watch_oldest(m);
 }
 
 void
@@ -115,7 +115,7 @@ mountsets_forget(struct mountsets *m, uint64_t session)
 	for (s = TAILQ_FIRST(&m->by_use); s != NULL; s = next) {
 		next = TAILQ_NEXT(s, next);
 		if (s->session == session)
-			drop(m, s);
+			set_drop(m, s);
 	}
 }
 
@@ -128,8 +128,8 @@ mountsets_open(struct ev_loop *loop)
 		return NULL;
 	m->loop = loop;
 	TAILQ_INIT(&m->by_use);
-	ev_timer_init(&m->old, on_old, 0., 0.);
-	m->old.data = m;
+	ev_timer_init(&m->age_timer, on_age_timer, 0., 0.);
+	m->age_timer.data = m;
 	return m;
 }
 
@@ -141,8 +141,8 @@ mountsets_close(struct mountsets **mp)
 	if (m == NULL)
 		return;
 	*mp = NULL;
-	ev_timer_stop(m->loop, &m->old);
+	ev_timer_stop(m->loop, &m->age_timer);
 	while (!TAILQ_EMPTY(&m->by_use))
-		drop(m, TAILQ_FIRST(&m->by_use));
+		set_drop(m, TAILQ_FIRST(&m->by_use));
 	free(m);
 }

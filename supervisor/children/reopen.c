@@ -16,7 +16,7 @@ struct reopen {
 	uint64_t      id;    /* of the session it is for */
 };
 
-static void next(struct reopen *);
+static void reopen_next(struct reopen *);
 
 static void
 on_msg(void *arg, struct msg *m)
@@ -37,13 +37,13 @@ on_gone(void *arg, int status)
 
 	(void)status;
 	child_close(&r->child);
-	next(r);
+	reopen_next(r);
 }
 
 static const struct child_ops ops = { on_msg, on_gone };
 
 static int
-start(struct reopen *r, struct session *s, struct err *e)
+reopen_start(struct reopen *r, struct session *s, struct err *e)
 {
 	struct msg_worker_start start;
 	struct msg_path_rule    rules[LIM_ALL_RULES];
@@ -77,7 +77,7 @@ find_outdated(struct session *s, void *arg)
 }
 
 static void
-next(struct reopen *r)
+reopen_next(struct reopen *r)
 {
 	struct session *s = NULL;
 	struct err      e;
@@ -88,20 +88,20 @@ next(struct reopen *r)
 	if (s == NULL)
 		return;
 	r->id = s->id;
-	if (start(r, s, &e) == 0)
+	if (reopen_start(r, s, &e) == 0)
 		return;
 	log_warn("session=%lu its namespace keeps the ranges it was built with: %s", r->id, e.text);
 	s->net_generation = egress_generation(r->boxd->egress);
 	if (r->child != NULL)
 		child_kill(r->child); /* its end goes on with the next */
 	else
-		next(r);
+		reopen_next(r);
 }
 
 void
 reopen_all(struct reopen *r)
 {
-	next(r);
+	reopen_next(r);
 }
 
 struct reopen *

@@ -23,7 +23,7 @@ struct resolvers {
 };
 
 static void
-add(struct resolvers *r, const char *server)
+add_server(struct resolvers *r, const char *server)
 {
 	if (r->list.n == LIM_RESOLVERS)
 		return;
@@ -44,7 +44,7 @@ read_file(struct resolvers *r)
 	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
 		if (sscanf(line, " nameserver %255s", server) == 1) {
 			if (netaddr_parse(server, &a))
-				add(r, server);
+				add_server(r, server);
 			else
 				log_warn(RESOLV_CONF ": '%s' is not used", log_escape(server, strlen(server)));
 		}
@@ -80,7 +80,7 @@ resolvers_open(struct ev_loop *loop, const char *configured, void (*changed)(voi
 	r->arg = arg;
 	r->list.v = r->v;
 	while (config_next_name(&configured, server))
-		add(r, server);
+		add_server(r, server);
 	if (r->list.n > 0)
 		return r;
 	read_file(r);

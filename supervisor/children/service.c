@@ -17,9 +17,9 @@ struct process {
 	struct service *service;
 	struct child   *child; /* owned */
 	enum role       role;
-	bool            candidate; /* STARTING: in the place of the one that serves */
-	uint64_t        due;       /* requests that it has in hand */
-	ev_timer        late;      /* runs while something is due */
+	bool            candidate;   /* STARTING: in the place of the one that serves */
+	uint64_t        due;         /* requests that it has in hand */
+	ev_timer        reply_timer; /* runs while something is due */
 };
 
 struct request {
@@ -27,9 +27,9 @@ struct request {
 	struct service    *service;
 	struct asker       who;
 	enum msg_type      type;
-	struct process    *at;     /* NULL: it waits for one that serves */
-	struct packet      packet; /* owned; until it is sent */
-	ev_timer           waited; /* runs until wait_sec is over */
+	struct process    *at;         /* NULL: it waits for one that serves */
+	struct packet      packet;     /* owned; until it is sent */
+	ev_timer           wait_timer; /* runs until wait_sec is over */
 };
 
 struct service {
@@ -39,7 +39,7 @@ struct service {
 	LIST_HEAD(, process) processes; /* owned; at most one of them starts, and one serves */
 	struct idmap   requests;        /* owned */
 	struct restart restart;
-	ev_timer       again; /* runs between a death and the next start */
+	ev_timer       restart_timer; /* runs between a death and the next start */
 };
 
 static const char *
@@ -65,7 +65,7 @@ static void
 request_free(struct request *r)
 {
 	idmap_remove(&r->service->requests, &r->entry);
-	ev_timer_stop(r->service->boxd->loop, &r->waited);
+	ev_timer_stop(r->service->boxd->loop, &r->wait_timer);
 	if (r->at != NULL)
 		counter_sub(&r->at->due, 1);
 	packet_clear(&r->packet);
@@ -73,7 +73,7 @@ request_free(struct request *r)
 }
 
 static void
-answer(struct request *r, const struct msg *m)
+request_answer(struct request *r, const struct msg *m)
 {
 	struct service *s = r->service;
 	struct asker    who = r->who;
@@ -88,14 +88,14 @@ answer(struct request *r, const struct msg *m)
 }
 
 static void
-fail(struct request *r, const struct err *why)
+request_answer_failure(struct request *r, const struct err *why)
 {
-	answer(r, &(struct msg){ .envelope = ENV_REPLY, .failed = true, .error = *why });
+	request_answer(r, &(struct msg){ .envelope = ENV_REPLY, .failed = true, .error = *why });
 }
 
 /* What this process has, or (NULL) what waits; but not what is asked meanwhile. */
 static void
-fail_at(struct service *s, const struct process *p, const struct err *why)
+requests_fail_at(struct service *s, const struct process *p, const struct err *why)
 {
 	uint64_t            newest = s->boxd->next_id;
 	struct idmap_entry *c, *next;
@@ -103,7 +103,7 @@ fail_at(struct service *s, const struct process *p, const struct err *why)
 	for (c = idmap_first(&s->requests); c != NULL && c->id < newest; c = next) {
 		next = TAILQ_NEXT(c, next);
 		if (((struct request *)c)->at == p)
-			fail((struct request *)c, why);
+			request_answer_failure((struct request *)c, why);
 	}
 }
 
@@ -112,23 +112,23 @@ service_fail_all(struct service *s, const struct err *why)
 {
 	struct process *p;
 
-	fail_at(s, NULL, why);
+	requests_fail_at(s, NULL, why);
 	LIST_FOREACH (p, &s->processes, next)
-		fail_at(s, p, why);
+		requests_fail_at(s, p, why);
 }
 
 /* From now on: any answer puts it off, and without a request there is no clock. */
 static void
-watch(struct process *p)
+process_watch(struct process *p)
 {
 	const struct service_plan *plan = p->service->plan;
 	double                     sec = p->role == STARTING ? plan->start_sec : p->due > 0 ? plan->answer_sec : 0;
 
-	ev_timer_stop(p->service->boxd->loop, &p->late);
+	ev_timer_stop(p->service->boxd->loop, &p->reply_timer);
 	if (sec == 0)
 		return;
-	ev_timer_set(&p->late, sec, 0.);
-	ev_timer_start(p->service->boxd->loop, &p->late);
+	ev_timer_set(&p->reply_timer, sec, 0.);
+	ev_timer_start(p->service->boxd->loop, &p->reply_timer);
 }
 
 static int
@@ -137,8 +137,8 @@ request_send(struct request *r, struct process *p, struct err *e)
 	assert(r->at == NULL && p->role == SERVING);
 	r->at = p;
 	p->due++;
-	if (!ev_is_active(&p->late))
-		watch(p);
+	if (!ev_is_active(&p->reply_timer))
+		process_watch(p);
 	return link_send_packet(child_link(p->child), &r->packet, e);
 }
 
@@ -154,12 +154,12 @@ send_waiting(struct process *p)
 
 		next = TAILQ_NEXT(c, next);
 		if (r->at == NULL && request_send(r, p, &e) == -1)
-			fail(r, &e);
+			request_answer_failure(r, &e);
 	}
 }
 
 static void
-on_waited(struct ev_loop *loop, ev_timer *t, int revents)
+on_wait_timer(struct ev_loop *loop, ev_timer *t, int revents)
 {
 	struct request *r = t->data;
 	struct err      why;
@@ -167,7 +167,7 @@ on_waited(struct ev_loop *loop, ev_timer *t, int revents)
 	(void)loop;
 	(void)revents;
 	err_set(&why, E_BUSY, "%s does not answer", r->service->plan->program);
-	fail(r, &why);
+	request_answer_failure(r, &why);
 }
 
 /* ---- one process ------------------------------------------------------------------------- */
@@ -177,7 +177,7 @@ static void
 process_end(struct process *p)
 {
 	assert(p->due == 0);
-	ev_timer_stop(p->service->boxd->loop, &p->late);
+	ev_timer_stop(p->service->boxd->loop, &p->reply_timer);
 	if (!p->service->plan->finishes)
 		child_kill(p->child);
 	child_close(&p->child);
@@ -186,15 +186,15 @@ process_end(struct process *p)
 }
 
 static void
-start_later(struct service *s)
+service_restart_later(struct service *s)
 {
 	double delay;
 
-	if (s->plan->restart.first_sec == 0 || s->boxd->stopping || ev_is_active(&s->again))
+	if (s->plan->restart.first_sec == 0 || s->boxd->stopping || ev_is_active(&s->restart_timer))
 		return;
 	delay = restart_after_crash(&s->restart, &s->plan->restart, ev_now(s->boxd->loop));
-	ev_timer_set(&s->again, delay, 0.);
-	ev_timer_start(s->boxd->loop, &s->again);
+	ev_timer_set(&s->restart_timer, delay, 0.);
+	ev_timer_start(s->boxd->loop, &s->restart_timer);
 }
 
 /* One that started is gone, or goes. */
@@ -202,14 +202,14 @@ static void
 start_failed(struct service *s, bool candidate, const struct err *why)
 {
 	if (!candidate) {
-		fail_at(s, NULL, why);
+		requests_fail_at(s, NULL, why);
 		return;
 	}
 	assert(s->plan->on_refused != NULL);
 	s->plan->on_refused(s->owner, why);
 	/* the one that served may have died meanwhile */
 	if (process_in(s, SERVING) == NULL && idmap_first(&s->requests) != NULL)
-		start_later(s);
+		service_restart_later(s);
 }
 
 static void
@@ -225,7 +225,7 @@ become_serving(struct process *p, const struct msg *m)
 		process_end(old);
 	else if (old != NULL)
 		old->role = LEAVING;
-	watch(p);
+	process_watch(p);
 	if (s->plan->on_ready != NULL)
 		s->plan->on_ready(s->owner, m);
 	send_waiting(p);
@@ -260,8 +260,8 @@ on_reply(struct process *p, struct msg *m)
 		m->failed = true;
 		m->error = e;
 	}
-	answer(r, m);
-	watch(p);
+	request_answer(r, m);
+	process_watch(p);
 	if (p->role == LEAVING && p->due == 0)
 		process_end(p);
 }
@@ -289,22 +289,22 @@ on_gone(void *arg, int status)
 	pid_t           pid = child_pid(p->child);
 	struct err      why = { 0 };
 
-	ev_timer_stop(s->boxd->loop, &p->late);
+	ev_timer_stop(s->boxd->loop, &p->reply_timer);
 	child_close(&p->child);
 	LIST_REMOVE(p, next);
 	if (p->role != LEAVING && !p->candidate)
-		start_later(s);
+		service_restart_later(s);
 	s->plan->on_gone(s->owner, pid, child_status(status).text, &why);
 	if (p->role == STARTING)
 		start_failed(s, p->candidate, &why);
 	else
-		fail_at(s, p, &why);
+		requests_fail_at(s, p, &why);
 	assert(p->due == 0);
 	free(p);
 }
 
 static void
-on_late(struct ev_loop *loop, ev_timer *t, int revents)
+on_reply_timer(struct ev_loop *loop, ev_timer *t, int revents)
 {
 	struct process *p = t->data;
 
@@ -326,8 +326,8 @@ process_start(struct service *s, bool candidate, struct err *e)
 	if (p == NULL)
 		return err_set(e, E_SYS, "no memory");
 	*p = (struct process){ .service = s, .candidate = candidate };
-	ev_timer_init(&p->late, on_late, 0., 0.);
-	p->late.data = p;
+	ev_timer_init(&p->reply_timer, on_reply_timer, 0., 0.);
+	p->reply_timer.data = p;
 	p->child = child_start(s->boxd, plan->program, plan->from, &ops, p, e);
 	if (p->child == NULL || (plan->start != NULL && plan->start(s->owner, child_link(p->child), e) == -1)) {
 		child_end(&p->child);
@@ -337,22 +337,22 @@ process_start(struct service *s, bool candidate, struct err *e)
 	LIST_INSERT_HEAD(&s->processes, p, next);
 	if (plan->ready == MSG_NONE)
 		p->role = SERVING;
-	watch(p);
+	process_watch(p);
 	return 0;
 }
 
 int
 service_start(struct service *s, struct err *e)
 {
-	if (process_in(s, STARTING) != NULL || process_in(s, SERVING) != NULL || ev_is_active(&s->again) ||
+	if (process_in(s, STARTING) != NULL || process_in(s, SERVING) != NULL || ev_is_active(&s->restart_timer) ||
 	    process_start(s, false, e) == 0)
 		return 0;
-	start_later(s);
+	service_restart_later(s);
 	return -1;
 }
 
 static void
-on_again(struct ev_loop *loop, ev_timer *t, int revents)
+on_restart_timer(struct ev_loop *loop, ev_timer *t, int revents)
 {
 	struct service *s = t->data;
 	struct err      e = { 0 };
@@ -362,7 +362,7 @@ on_again(struct ev_loop *loop, ev_timer *t, int revents)
 	if (service_start(s, &e) == 0)
 		return;
 	log_error("%s: %s", name_of(s), e.text);
-	fail_at(s, NULL, &e);
+	requests_fail_at(s, NULL, &e);
 }
 
 int
@@ -374,7 +374,7 @@ service_try(struct service *s, struct err *e)
 		return -1;
 	if (starting != NULL) /* with what is in force, and for nobody */
 		process_end(starting);
-	ev_timer_stop(s->boxd->loop, &s->again);
+	ev_timer_stop(s->boxd->loop, &s->restart_timer);
 	return 0;
 }
 
@@ -397,10 +397,10 @@ request_new(struct service *s, const struct asker *who, enum msg_type t, const v
 		return NULL;
 	}
 	idmap_add(&s->requests, &r->entry);
-	ev_timer_init(&r->waited, on_waited, s->plan->wait_sec, 0.);
-	r->waited.data = r;
+	ev_timer_init(&r->wait_timer, on_wait_timer, s->plan->wait_sec, 0.);
+	r->wait_timer.data = r;
 	if (s->plan->wait_sec > 0)
-		ev_timer_start(s->boxd->loop, &r->waited);
+		ev_timer_start(s->boxd->loop, &r->wait_timer);
 	return r;
 }
 
@@ -466,8 +466,8 @@ service_open(struct boxd *h, const struct service_plan *plan, void *owner, struc
 	*s = (struct service){ .boxd = h, .plan = plan, .owner = owner };
 	LIST_INIT(&s->processes);
 	idmap_init(&s->requests);
-	ev_timer_init(&s->again, on_again, 0., 0.);
-	s->again.data = s;
+	ev_timer_init(&s->restart_timer, on_restart_timer, 0., 0.);
+	s->restart_timer.data = s;
 	return s;
 }
 
@@ -481,7 +481,7 @@ service_close(struct service **sp)
 	if (s == NULL)
 		return;
 	*sp = NULL;
-	ev_timer_stop(s->boxd->loop, &s->again);
+	ev_timer_stop(s->boxd->loop, &s->restart_timer);
 	while ((c = idmap_first(&s->requests)) != NULL)
 		request_free((struct request *)c);
 	while ((p = LIST_FIRST(&s->processes)) != NULL)

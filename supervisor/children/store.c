@@ -38,8 +38,8 @@ struct store {
 	struct msg_box_local local;      /* the configuration in force */
 	struct owned_msg     tried_kept; /* the same of the one that is tried */
 	struct msg_box_local tried;
-	ask_fn              *tell; /* who configures; NULL: nothing is tried */
-	void                *tell_arg;
+	ask_fn              *configured; /* who configures; NULL: nothing is tried */
+	void                *configured_arg;
 };
 
 /* ---- box-store --------------------------------------------------------------------------- */
@@ -52,20 +52,20 @@ on_start(void *arg, struct link *l, struct err *e)
 
 	msg_defaults(MSG_STORE_START, &m);
 	m.base = s->base;
-	m.local = s->tell != NULL ? s->tried : s->local;
+	m.local = s->configured != NULL ? s->tried : s->local;
 	m.uid = geteuid();
 	return link_send(l, MSG_STORE_START, 0, 0, &m, e);
 }
 
 /* Whoever configured hears of it. */
 static void
-tell(struct store *s, const struct msg *m)
+configure_reply(struct store *s, const struct msg *m)
 {
-	ask_fn *fn = s->tell;
+	ask_fn *fn = s->configured;
 
 	assert(fn != NULL);
-	s->tell = NULL;
-	fn(s->tell_arg, m);
+	s->configured = NULL;
+	fn(s->configured_arg, m);
 }
 
 /* boxd's own directories are nobody's skills. */
@@ -85,7 +85,7 @@ check_paths(const struct store *s, const struct msg_store_ready *m, struct err *
 }
 
 static int
-judge(void *arg, const struct msg *m, struct err *e)
+judge_ready(void *arg, const struct msg *m, struct err *e)
 {
 	if (m->type == MSG_STORE_READY)
 		return check_paths(arg, m->body, e);
@@ -103,13 +103,13 @@ on_ready(void *arg, const struct msg *m)
 
 	log_info("store=%d ready skills=%s", child_pid(service_child(s->service)),
 	    ((const struct msg_store_ready *)m->body)->skills_root);
-	if (s->tell == NULL)
+	if (s->configured == NULL)
 		return;
 	owned_msg_clear(&s->kept);
 	s->kept = s->tried_kept;
 	s->local = s->tried;
 	s->tried_kept = (struct owned_msg){ 0 };
-	tell(s, &(struct msg){ .envelope = ENV_REPLY, .type = MSG_STORE_READY, .body = m->body });
+	configure_reply(s, &(struct msg){ .envelope = ENV_REPLY, .type = MSG_STORE_READY, .body = m->body });
 }
 
 static void
@@ -118,7 +118,7 @@ on_refused(void *arg, const struct err *why)
 	struct store *s = arg;
 
 	owned_msg_clear(&s->tried_kept);
-	tell(s, &(struct msg){ .envelope = ENV_REPLY, .failed = true, .error = *why });
+	configure_reply(s, &(struct msg){ .envelope = ENV_REPLY, .failed = true, .error = *why });
 }
 
 static void
@@ -132,16 +132,16 @@ on_gone(void *arg, pid_t pid, const char *how, struct err *why)
 int
 store_configure(struct store *s, const struct msg_box_local *local, ask_fn *fn, void *arg, struct err *e)
 {
-	if (s->tell != NULL)
+	if (s->configured != NULL)
 		return err_set(e, E_BUSY, "another configuration is being tried");
 	s->tried = *local;
 	if (owned_msg_copy(&s->tried_kept, MSG_BOX_LOCAL, &s->tried, e) == -1)
 		return -1;
-	s->tell = fn;
-	s->tell_arg = arg;
+	s->configured = fn;
+	s->configured_arg = arg;
 	if (service_try(s->service, e) == 0)
 		return 0;
-	s->tell = NULL;
+	s->configured = NULL;
 	owned_msg_clear(&s->tried_kept);
 	return -1;
 }
@@ -149,7 +149,7 @@ store_configure(struct store *s, const struct msg_box_local *local, ask_fn *fn, 
 /* ---- how much may wait ---------------------------------------------------------------------- */
 
 static size_t
-weight(const struct packet *p)
+packet_weight(const struct packet *p)
 {
 	size_t      n = p->bytes.len;
 	struct stat st;
@@ -182,12 +182,12 @@ check_share(const struct store *s, const struct held *mine, struct err *e)
 }
 
 static int
-admit(void *arg, void *tag, const struct packet *p, struct err *e)
+admit_request(void *arg, void *tag, const struct packet *p, struct err *e)
 {
 	struct store *s = arg;
 	struct held  *mine = tag;
 
-	mine->bytes = weight(p);
+	mine->bytes = packet_weight(p);
 	if (s->bytes + mine->bytes > LIM_STORE_BYTES)
 		return err_set(e, E_BUSY, "%zu MiB of archives wait for box-store already", s->bytes / MIB);
 	return check_share(s, mine, e);
@@ -216,10 +216,10 @@ static const struct service_plan plan = {
 	/* Skills are not needed by everybody: it is tried for ever, but slowly. */
 	.restart = { .first_sec = 0.1, .most_sec = 10, .window_sec = 60, .limit = 0 },
 	.start = on_start,
-	.judge = judge,
+	.judge = judge_ready,
 	.on_ready = on_ready,
 	.on_refused = on_refused,
-	.admit = admit,
+	.admit = admit_request,
 	.on_answer = on_answer,
 	.on_gone = on_gone,
 };

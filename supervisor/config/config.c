@@ -155,7 +155,7 @@ set_level(const struct option *o, enum log_level *to, const char *text, struct e
 
 /* Cut blanks off both ends, in place. */
 static char *
-trim(char *s)
+trim_blanks(char *s)
 {
 	while (isspace((unsigned char)*s))
 		s++;
@@ -191,7 +191,7 @@ set_require(const struct option *o, conf_REQUIRE *to, const char *text, struct e
 	strcpy(copy, text);
 	*to = (conf_REQUIRE){ .tier = TIER_REDUCED };
 	for (char *word; (word = strsep(&rest, ",")) != NULL;)
-		if (require_one(to, trim(word), e) == -1)
+		if (require_one(to, trim_blanks(word), e) == -1)
 			return err_prefix(e, "%s: should be reduced, full or names of walls", o->name);
 	return 0;
 }
@@ -431,7 +431,7 @@ config_defaults(struct config *c)
 static int
 parse_line(struct config *c, char *line, struct err *e)
 {
-	char *text = trim(line);
+	char *text = trim_blanks(line);
 	char *equals = strchr(text, '=');
 
 	if (*text == '\0' || *text == '#')
@@ -439,7 +439,7 @@ parse_line(struct config *c, char *line, struct err *e)
 	if (equals == NULL)
 		return err_set(e, E_INVALID, "'%s' is not 'name = value'", log_escape(text, strlen(text)));
 	*equals = '\0';
-	return config_set(c, trim(text), trim(equals + 1), e);
+	return config_set(c, trim_blanks(text), trim_blanks(equals + 1), e);
 }
 
 int

@@ -58,7 +58,7 @@ enum { OF_INIT = sizeof(of_init) / sizeof(*of_init) };
 
 /* Past the end nothing is stored, but counted: filter_emit_for looks once. */
 static size_t
-emit(struct filter_program *p, unsigned code, unsigned k, unsigned jt, unsigned jf)
+emit_insn(struct filter_program *p, unsigned code, unsigned k, unsigned jt, unsigned jf)
 {
 	if (p->n < BPF_MAXINSNS)
 		p->code[p->n] = (struct sock_filter){ (uint16_t)code, (uint8_t)jt, (uint8_t)jf, k };
@@ -68,24 +68,24 @@ emit(struct filter_program *p, unsigned code, unsigned k, unsigned jt, unsigned 
 static void
 emit_load(struct filter_program *p, size_t offset)
 {
-	emit(p, BPF_LD | BPF_W | BPF_ABS, (unsigned)offset, 0, 0);
+	emit_insn(p, BPF_LD | BPF_W | BPF_ABS, (unsigned)offset, 0, 0);
 }
 
 static void
 emit_return(struct filter_program *p, uint32_t action)
 {
-	emit(p, BPF_RET | BPF_K, action, 0, 0);
+	emit_insn(p, BPF_RET | BPF_K, action, 0, 0);
 }
 
 static size_t
 emit_jump(struct filter_program *p)
 {
-	return emit(p, BPF_JMP | BPF_JA, 0, 0, 0);
+	return emit_insn(p, BPF_JMP | BPF_JA, 0, 0, 0);
 }
 
 /* Make the jump at this place lead to here. */
 static void
-land(struct filter_program *p, size_t jump)
+jump_land(struct filter_program *p, size_t jump)
 {
 	if (jump < BPF_MAXINSNS)
 		p->code[jump].k = (unsigned)(p->n - jump - 1);
@@ -107,9 +107,9 @@ emit_pointer_test(struct filter_program *p, const struct filter_test *t)
 	bool null = t->op == FILTER_EQ;
 
 	emit_load(p, half_of(t->arg, true));
-	emit(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, null ? FAILS : 2);
+	emit_insn(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, null ? FAILS : 2);
 	emit_load(p, half_of(t->arg, false));
-	emit(p, BPF_JMP | BPF_JEQ | BPF_K, 0, null ? 0 : FAILS, null ? FAILS : 0);
+	emit_insn(p, BPF_JMP | BPF_JEQ | BPF_K, 0, null ? 0 : FAILS, null ? FAILS : 0);
 }
 
 static void
@@ -136,8 +136,8 @@ emit_test(struct filter_program *p, const struct filter_test *t)
 	}
 	emit_load(p, half_of(t->arg, false));
 	if (t->op != FILTER_ANY && t->mask != UINT32_MAX)
-		emit(p, BPF_ALU | BPF_AND | BPF_K, t->mask, 0, 0);
-	emit(p, BPF_JMP | ops[t->op].code | BPF_K, value, holds ? 0 : FAILS, holds ? FAILS : 0);
+		emit_insn(p, BPF_ALU | BPF_AND | BPF_K, t->mask, 0, 0);
+	emit_insn(p, BPF_JMP | ops[t->op].code | BPF_K, value, holds ? 0 : FAILS, holds ? FAILS : 0);
 }
 
 /* Tests from there on that do not hold lead to here. */
@@ -211,7 +211,7 @@ emit_search(struct filter_program *p, const struct segment *v, size_t n)
 		return;
 	}
 	size_t half = n / 2;
-	size_t at = emit(p, BPF_JMP | BPF_JGE | BPF_K, v[half].first, 0, 0);
+	size_t at = emit_insn(p, BPF_JMP | BPF_JGE | BPF_K, v[half].first, 0, 0);
 	emit_search(p, v, half);
 	land_search(p, at);
 	emit_search(p, v + half, n - half);
@@ -313,7 +313,7 @@ emit_abi(struct filter_program *p, const struct filter_policy *policy, uint32_t 
 	qsort(v, n, sizeof(*v), by_number);
 	emit_load(p, offsetof(struct seccomp_data, nr));
 	if (abi == SCMP_ARCH_X86_64) { /* x32 calls itself x86_64 and has this bit in every number */
-		emit(p, BPF_JMP | BPF_JGE | BPF_K, X32, 0, 1);
+		emit_insn(p, BPF_JMP | BPF_JGE | BPF_K, X32, 0, 1);
 		emit_return(p, SECCOMP_RET_ERRNO | ENOSYS);
 	}
 	emit_search(p, s, segments_of(s, v, n, policy->otherwise));
@@ -329,11 +329,11 @@ filter_emit_for(
 	p->n = 0;
 	for (size_t i = 0; i < n; i++) {
 		emit_load(p, offsetof(struct seccomp_data, arch));
-		emit(p, BPF_JMP | BPF_JEQ | BPF_K, abis[i], 1, 0);
+		emit_insn(p, BPF_JMP | BPF_JEQ | BPF_K, abis[i], 1, 0);
 		size_t another = emit_jump(p);
 		if (emit_abi(p, policy, abis[i], e) == -1)
 			return -1;
-		land(p, another);
+		jump_land(p, another);
 	}
 	emit_return(p, SECCOMP_RET_ERRNO | ENOSYS);
 	if (p->n > BPF_MAXINSNS)

@@ -137,7 +137,7 @@ struct words {
 };
 
 static char *
-next(struct words *w)
+next_word(struct words *w)
 {
 	if (w->now != NULL)
 		w->now = *++w->at;
@@ -145,7 +145,7 @@ next(struct words *w)
 }
 
 static int
-split(struct words *w, char *line, struct err *e)
+split_line(struct words *w, char *line, struct err *e)
 {
 	char  *rest = line, *word;
 	size_t n = 0;
@@ -204,18 +204,18 @@ parse_value(char *word, uint32_t *out, struct err *e)
 static int
 parse_masked(struct filter_test *t, struct words *w, struct err *e)
 {
-	if (parse_value(next(w), &t->mask, e) == -1)
+	if (parse_value(next_word(w), &t->mask, e) == -1)
 		return -1;
 	if (t->mask == 0)
 		return err_set(e, E_INVALID, "a mask of no bits");
 	t->op = FILTER_ANY;
-	const struct name *op = next(w) == NULL ? NULL : name_find(ops, COUNT(ops), w->now);
+	const struct name *op = next_word(w) == NULL ? NULL : name_find(ops, COUNT(ops), w->now);
 	if (op == NULL)
 		return 0;
 	t->op = op->value;
-	if (parse_value(next(w), &t->value, e) == -1)
+	if (parse_value(next_word(w), &t->value, e) == -1)
 		return -1;
-	next(w);
+	next_word(w);
 	return 0;
 }
 
@@ -229,9 +229,9 @@ parse_compare(struct filter_test *t, struct words *w, struct err *e)
 		    e, E_INVALID, "'%s' should be one of == != > >= < <= &", w->now == NULL ? "" : shown(w->now));
 	t->op = op->value;
 	t->mask = UINT32_MAX;
-	if (parse_value(next(w), &t->value, e) == -1)
+	if (parse_value(next_word(w), &t->value, e) == -1)
 		return -1;
-	next(w);
+	next_word(w);
 	if (t->pointer && (t->value != 0 || t->op > FILTER_NE))
 		return err_set(e, E_INVALID, "a pointer can only be compared by == 0 and != 0");
 	return 0;
@@ -240,14 +240,14 @@ parse_compare(struct filter_test *t, struct words *w, struct err *e)
 static int
 parse_test(struct filter_test *t, struct words *w, struct err *e)
 {
-	const char *word = next(w);
+	const char *word = next_word(w);
 
 	if (word == NULL || (strncmp(word, "arg", 3) != 0 && strncmp(word, "ptr", 3) != 0) || word[3] < '0' ||
 	    word[3] > '5' || word[4] != '\0')
 		return err_set(
 		    e, E_INVALID, "'%s' should be arg0 to arg5, or ptr0 to ptr5", word == NULL ? "" : shown(word));
 	*t = (struct filter_test){ .arg = (unsigned)(word[3] - '0'), .pointer = word[0] == 'p' };
-	if (next(w) != NULL && strcmp(w->now, "&") == 0 && !t->pointer)
+	if (next_word(w) != NULL && strcmp(w->now, "&") == 0 && !t->pointer)
 		return parse_masked(t, w, e);
 	return parse_compare(t, w, e);
 }
@@ -372,7 +372,7 @@ parse_action(const struct action *a, uint32_t *out, struct words *w, struct err 
 	*out = a->value;
 	if (!a->has_errno)
 		return 0;
-	const struct name *code = next(w) == NULL ? NULL : name_find(errnos, COUNT(errnos), w->now);
+	const struct name *code = next_word(w) == NULL ? NULL : name_find(errnos, COUNT(errnos), w->now);
 	if (code == NULL)
 		return err_set(e, E_INVALID, "%s: '%s' should be an error such as EPERM or ENOSYS", a->name,
 		    w->now == NULL ? "" : shown(w->now));
@@ -384,7 +384,7 @@ parse_action(const struct action *a, uint32_t *out, struct words *w, struct err 
 static int
 parse_default(struct filter_policy *p, struct words *w, struct err *e)
 {
-	const struct action *a = next(w) == NULL ? NULL : action_find(w->now);
+	const struct action *a = next_word(w) == NULL ? NULL : action_find(w->now);
 
 	if (p->has_default)
 		return err_set(e, E_INVALID, "a second default line");
@@ -393,7 +393,7 @@ parse_default(struct filter_policy *p, struct words *w, struct err *e)
 		    w->now == NULL ? "" : shown(w->now));
 	if (parse_action(a, &p->otherwise, w, e) == -1)
 		return -1;
-	if (next(w) != NULL)
+	if (next_word(w) != NULL)
 		return err_set(e, E_INVALID, "'%s' should be the end of the line", shown(w->now));
 	p->has_default = true;
 	return 0;
@@ -406,7 +406,7 @@ parse_line(struct filter_policy *p, char *line, struct err *e)
 	struct filter_rule r = { 0 };
 	struct words       w;
 
-	if (split(&w, line, e) == -1)
+	if (split_line(&w, line, e) == -1)
 		return -1;
 	if (w.now == NULL)
 		return 0;
@@ -418,7 +418,7 @@ parse_line(struct filter_policy *p, char *line, struct err *e)
 	if (parse_action(a, &r.action, &w, e) == -1)
 		return -1;
 	char **call = w.at + 1;
-	while (next(&w) != NULL && strcmp(w.now, "if") != 0)
+	while (next_word(&w) != NULL && strcmp(w.now, "if") != 0)
 		;
 	char **end = w.at;
 	if (call == end)

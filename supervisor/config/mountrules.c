@@ -56,7 +56,7 @@ is_there(const struct mountrules *r, enum mount_rule rule, const char *path)
 
 /* The real path, or for what does not exist yet the path as it is written. */
 static int
-add(struct mountrules *r, enum mount_rule rule, const char *path, struct err *e)
+add_rule(struct mountrules *r, enum mount_rule rule, const char *path, struct err *e)
 {
 	char *real = realpath(path, NULL);
 
@@ -82,7 +82,7 @@ add_list(struct mountrules *r, enum mount_rule rule, const char *list, struct er
 	char path[LIM_PATH + 1];
 
 	while (config_next_path(&list, path))
-		if (add(r, rule, path, e) == -1)
+		if (add_rule(r, rule, path, e) == -1)
 			return -1;
 	return 0;
 }
@@ -98,7 +98,7 @@ add_shared(struct mountrules *r, const struct dirs *d, struct err *e)
 		return err_sys(e, "find %s", d->state);
 	snprintf(path, sizeof(path), "%s/langbot", state);
 	free(state);
-	return add(r, RULE_SHARED, path, e);
+	return add_rule(r, RULE_SHARED, path, e);
 }
 
 /* What of boxd's own the operator has put elsewhere: images of volumes, and secrets. */
@@ -108,7 +108,7 @@ add_files(struct mountrules *r, const struct config *c, struct err *e)
 	const char *const paths[] = { c->pool_dir, c->token_file, c->tls_key };
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)
-		if (*paths[i] != '\0' && add(r, RULE_OWN, paths[i], e) == -1)
+		if (*paths[i] != '\0' && add_rule(r, RULE_OWN, paths[i], e) == -1)
 			return -1;
 	return 0;
 }
@@ -117,10 +117,11 @@ static int
 add_all(struct mountrules *r, const struct config *c, const struct dirs *d, struct err *e)
 {
 	for (size_t i = 0; i < sizeof(built_in) / sizeof(*built_in); i++)
-		if (add(r, built_in[i].rule, built_in[i].path, e) == -1)
+		if (add_rule(r, built_in[i].rule, built_in[i].path, e) == -1)
 			return -1;
-	if (add(r, RULE_OWN, d->state, e) == -1 || add(r, RULE_OWN, d->runtime, e) == -1 ||
-	    add(r, RULE_OWN_PROGRAMS, d->libexec, e) == -1 || add_shared(r, d, e) == -1 || add_files(r, c, e) == -1)
+	if (add_rule(r, RULE_OWN, d->state, e) == -1 || add_rule(r, RULE_OWN, d->runtime, e) == -1 ||
+	    add_rule(r, RULE_OWN_PROGRAMS, d->libexec, e) == -1 || add_shared(r, d, e) == -1 ||
+	    add_files(r, c, e) == -1)
 		return -1;
 	if (add_list(r, RULE_ALLOW, c->mounts_allow, e) == -1)
 		return -1;
@@ -154,7 +155,7 @@ mountrules_close(struct mountrules **rp)
 
 /* As path_normal, and ".." takes the part before it away. */
 static bool
-collapse(const char *path, char out[LIM_PATH + 1])
+path_collapse(const char *path, char out[LIM_PATH + 1])
 {
 	size_t n = 0;
 
@@ -182,7 +183,7 @@ collapse(const char *path, char out[LIM_PATH + 1])
 }
 
 static bool
-touches(const char *path, const char *closed)
+path_touches(const char *path, const char *closed)
 {
 	return path_within(path, closed) || path_within(closed, path);
 }
@@ -213,13 +214,13 @@ mountrules_block(const struct mountrules *r, const char *path)
 {
 	char plain[LIM_PATH + 1];
 
-	if (!collapse(path, plain))
+	if (!path_collapse(path, plain))
 		return false;
 	for (size_t i = 0; i < sizeof(built_in) / sizeof(*built_in); i++)
-		if (built_in[i].rule == RULE_SYSTEM && touches(plain, built_in[i].path))
+		if (built_in[i].rule == RULE_SYSTEM && path_touches(plain, built_in[i].path))
 			return true; /* by the name it has before its links are followed */
 	for (size_t i = 0; i < r->n; i++)
-		if (is_closing(r->v[i].rule) && touches(plain, r->v[i].path) && !is_opened(r, &r->v[i], plain))
+		if (is_closing(r->v[i].rule) && path_touches(plain, r->v[i].path) && !is_opened(r, &r->v[i], plain))
 			return true;
 	return false;
 }
@@ -229,7 +230,7 @@ mountrules_opens(const struct mountrules *r, const char *dir)
 {
 	char plain[LIM_PATH + 1];
 
-	if (!collapse(dir, plain))
+	if (!path_collapse(dir, plain))
 		return false;
 	for (size_t i = 0; i < r->n; i++)
 		if (r->v[i].rule == RULE_HOME && path_within(plain, r->v[i].path) && strcmp(plain, r->v[i].path) != 0)

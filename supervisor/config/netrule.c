@@ -12,7 +12,7 @@ enum { WORDS = 4 }; /* allow TARGET port PORTS */
 static const char shape[] = "a rule is: allow|deny  all | NAME | *.NAME | ADDRESS[/PREFIX]  [port N[-M]]";
 
 static int
-wrong(struct err *e, const char *what, const char *word, const char *should)
+word_is_wrong(struct err *e, const char *what, const char *word, const char *should)
 {
 	return err_set(e, E_INVALID, "%s '%s' %s", what, log_escape(word, strlen(word)), should);
 }
@@ -25,7 +25,7 @@ parse_action(struct netrule *r, const char *word, struct err *e)
 	else if (strcmp(word, "deny") == 0)
 		r->action = RULE_ACTION_DENY;
 	else
-		return wrong(e, "the first word", word, "should be allow or deny");
+		return word_is_wrong(e, "the first word", word, "should be allow or deny");
 	return 0;
 }
 
@@ -67,7 +67,7 @@ parse_address(struct netrule *r, const char *word, struct err *e)
 	if (slash != NULL)
 		*slash = '\0';
 	if (!netaddr_parse(text, &a))
-		return slash == NULL ? 1 : wrong(e, "the address", text, "is none");
+		return slash == NULL ? 1 : word_is_wrong(e, "the address", text, "is none");
 	netaddr_text(&a, r->address);
 	r->prefix = netaddr_bits(&a);
 	return slash == NULL ? 0 : parse_prefix(r, &a, slash + 1, e);
@@ -105,12 +105,12 @@ parse_name(struct netrule *r, const char *word, struct err *e)
 	if (n > 0 && word[n - 1] == '.')
 		n--;
 	if (n > LIM_DNS_NAME)
-		return wrong(e, "the name", word, "is too long");
+		return word_is_wrong(e, "the name", word, "is too long");
 	for (size_t i = 0; i < n; i++)
 		r->name[i] = (char)tolower((unsigned char)word[i]);
 	r->name[n] = '\0';
 	if (!is_name(strncmp(r->name, "*.", 2) == 0 ? r->name + 2 : r->name))
-		return wrong(e, "the target", word,
+		return word_is_wrong(e, "the target", word,
 		    "is no name, no address and not 'all'; a name is written in ASCII, and * stands only before its "
 		    "first dot");
 	return 0;
@@ -134,7 +134,7 @@ parse_ports(struct netrule *r, const char *word, struct err *e)
 	if (isdigit((unsigned char)*word) && *end == '-' && isdigit((unsigned char)end[1]))
 		high = strtoul(end + 1, &end, 10);
 	if (!isdigit((unsigned char)*word) || *end != '\0' || low > high || high > 65535)
-		return wrong(
+		return word_is_wrong(
 		    e, "the port", word, "should be a number up to 65535, or two with - between, the smaller first");
 	r->port_low = (unsigned)low;
 	r->port_high = (unsigned)high;
@@ -161,7 +161,7 @@ netrule_parse(struct netrule *r, const char *text, struct err *e)
 	if (parse_action(r, word[0], e) == -1 || parse_target(r, word[1], e) == -1)
 		return -1;
 	if (n == 4 && strcmp(word[2], "port") != 0)
-		return wrong(e, "the third word", word[2], "should be port");
+		return word_is_wrong(e, "the third word", word[2], "should be port");
 	if (n == 4 && parse_ports(r, word[3], e) == -1)
 		return -1;
 	snprintf(

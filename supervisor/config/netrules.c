@@ -59,7 +59,7 @@ add_section(struct netrules *r, const char *name, size_t len, size_t *section, s
 }
 
 static char *
-trim(char *text)
+trim_line(char *text)
 {
 	text += strspn(text, " \t");
 	text[strcspn(text, "#\r\n")] = '\0';
@@ -71,7 +71,7 @@ trim(char *text)
 static int
 parse_line(struct netrules *r, char *line, size_t *section, struct err *e)
 {
-	char  *text = trim(line);
+	char  *text = trim_line(line);
 	size_t n = strlen(text);
 
 	if (n == 0)
@@ -85,7 +85,7 @@ parse_line(struct netrules *r, char *line, size_t *section, struct err *e)
 
 /* A section's own rules first, then what all get. */
 static int
-compose(struct netrules *r, size_t section, struct err *e)
+compose_section(struct netrules *r, size_t section, struct err *e)
 {
 	struct msg_net_set *s = &r->sets[section];
 	size_t              n = 0;
@@ -107,7 +107,7 @@ compose(struct netrules *r, size_t section, struct err *e)
 }
 
 static struct netrules *
-make(const char *file, struct err *e)
+netrules_new(const char *file, struct err *e)
 {
 	struct netrules *r = calloc(1, sizeof(*r));
 	size_t           first;
@@ -121,10 +121,10 @@ make(const char *file, struct err *e)
 
 /* All lines are there; NULL and why. */
 static struct netrules *
-finish(struct netrules *r, int so_far, struct err *e)
+netrules_finish(struct netrules *r, int so_far, struct err *e)
 {
 	for (size_t i = 0; so_far == 0 && i < r->n_sets; i++)
-		so_far = compose(r, i, e);
+		so_far = compose_section(r, i, e);
 	if (so_far == -1)
 		netrules_free(&r);
 	return r;
@@ -149,7 +149,7 @@ read_lines(struct netrules *r, FILE *f, struct err *e)
 struct netrules *
 netrules_read(const char *path, struct err *e)
 {
-	struct netrules *r = make(path, e);
+	struct netrules *r = netrules_new(path, e);
 	FILE            *f = NULL;
 	int              done = 0;
 
@@ -161,13 +161,13 @@ netrules_read(const char *path, struct err *e)
 		done = read_lines(r, f, e);
 		fclose(f);
 	}
-	return finish(r, done, e);
+	return netrules_finish(r, done, e);
 }
 
 struct netrules *
 netrules_of(const struct strs *texts, struct err *e)
 {
-	struct netrules *r = make("", e);
+	struct netrules *r = netrules_new("", e);
 	int              done = 0;
 
 	if (r == NULL)
@@ -175,7 +175,7 @@ netrules_of(const struct strs *texts, struct err *e)
 	for (size_t i = 0; done == 0 && i < texts->n; i++)
 		if (add_line(r, texts->v[i], 0, e) == -1)
 			done = err_prefix(e, "spec.network_rules[%zu]", i);
-	return finish(r, done, e);
+	return netrules_finish(r, done, e);
 }
 
 void
@@ -232,7 +232,7 @@ netrules_has(const struct netrules *r, const char *name)
 }
 
 static bool
-opens(const struct msg_net_rule *r)
+rule_opens(const struct msg_net_rule *r)
 {
 	return r->action == RULE_ACTION_ALLOW && *r->address != '\0';
 }
@@ -244,7 +244,7 @@ netrules_opened(const struct msg_net_set *s)
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->rules.n; i++)
-		n += opens(&s->rules.v[i]);
+		n += rule_opens(&s->rules.v[i]);
 	struct strs *all = malloc(sizeof(*all) + (n + 1) * (sizeof(char *) + TEXT));
 	if (all == NULL)
 		return NULL;
@@ -252,7 +252,7 @@ netrules_opened(const struct msg_net_set *s)
 	all->v = (const char **)(all + 1);
 	char *text = (char *)(all->v + n + 1);
 	for (size_t i = 0; i < s->rules.n; i++)
-		if (opens(&s->rules.v[i])) {
+		if (rule_opens(&s->rules.v[i])) {
 			snprintf(text, TEXT, "%s/%lu", s->rules.v[i].address, s->rules.v[i].prefix);
 			all->v[all->n++] = text;
 			text += TEXT;

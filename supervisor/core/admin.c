@@ -74,7 +74,7 @@ admin_get(struct boxd *h, const struct msg *m, struct err *e)
 }
 
 static bool
-collect(struct session *s, void *arg)
+add_to_list(struct session *s, void *arg)
 {
 	struct msg_session_list *l = arg;
 
@@ -91,7 +91,7 @@ admin_list(struct boxd *h, const struct msg *m, struct err *e)
 	l.sessions.v = calloc(registry_count(h->registry) + 1, sizeof(*l.sessions.v));
 	if (l.sessions.v == NULL)
 		return err_set(e, E_SYS, "no memory for the list");
-	registry_each(h->registry, collect, &l);
+	registry_each(h->registry, add_to_list, &l);
 	reply_send(h, MSG_SESSION_LIST, m->conn, m->id, &l);
 	free(l.sessions.v);
 	return 0;

@@ -16,7 +16,7 @@
 
 /* Why this one cannot be taken over; 0 when it can. */
 static int
-check(const struct boxd *h, uint64_t id, const struct msg_session_state *st, struct err *e)
+check_adoptable(const struct boxd *h, uint64_t id, const struct msg_session_state *st, struct err *e)
 {
 	if (st->id != id)
 		return err_set(e, E_PROTO, "its state is that of session %lu", st->id);
@@ -31,7 +31,7 @@ check(const struct boxd *h, uint64_t id, const struct msg_session_state *st, str
 
 /* The session that this directory is the state of, or the sweeping of its rest. */
 static struct session *
-adopt(struct boxd *h, uint64_t id, int dir, struct err *e)
+adopt_dir(struct boxd *h, uint64_t id, int dir, struct err *e)
 {
 	struct buf                      bytes = { 0 };
 	struct msg                      m;
@@ -40,7 +40,7 @@ adopt(struct boxd *h, uint64_t id, int dir, struct err *e)
 	const struct msg_session_state *st = found == 0 ? m.body : NULL;
 	struct session                 *s;
 
-	if (st != NULL && check(h, id, st, &why) == 0) {
+	if (st != NULL && check_adoptable(h, id, st, &why) == 0) {
 		log_info("session=%lu name=%s found standing", id, st->session);
 		registry_claim(h->registry, (uint32_t)st->uid_base);
 		s = session_adopt(h, st, dir, e);
@@ -64,7 +64,7 @@ take_entry(struct boxd *h, const char *name, struct err *e)
 	AUTO_FD int dir = openat(h->dirs->sessions, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (dir == -1)
 		return err_sys(e, "open %s/sessions/%s", h->dirs->state, name);
-	struct session *s = adopt(h, id, dir, e);
+	struct session *s = adopt_dir(h, id, dir, e);
 	if (s == NULL)
 		return -1;
 	fd_take(&dir);

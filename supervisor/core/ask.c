@@ -30,13 +30,13 @@ asks_open(struct err *e)
 }
 
 static struct own_call *
-find(struct asks *a, uint64_t id)
+own_call_find(struct asks *a, uint64_t id)
 {
 	return (struct own_call *)idmap_find(&a->calls, id);
 }
 
 static void
-forget(struct asks *a, struct own_call *o)
+own_call_free(struct asks *a, struct own_call *o)
 {
 	idmap_remove(&a->calls, &o->entry);
 	free(o);
@@ -52,20 +52,20 @@ asks_close(struct asks **ap)
 		return;
 	*ap = NULL;
 	while ((c = idmap_first(&a->calls)) != NULL)
-		forget(a, (struct own_call *)c);
+		own_call_free(a, (struct own_call *)c);
 	free(a);
 }
 
 void
 asks_answer(struct asks *a, const struct msg *reply)
 {
-	struct own_call *o = find(a, reply->id);
+	struct own_call *o = own_call_find(a, reply->id);
 
 	if (o == NULL)
 		return;
 	ask_fn *fn = o->fn;
 	void   *arg = o->arg;
-	forget(a, o);
+	own_call_free(a, o);
 	fn(arg, reply);
 }
 
@@ -85,7 +85,7 @@ ask_open(struct boxd *h, enum msg_type t, ask_fn *fn, void *arg, struct err *e)
 }
 
 static int
-send_on(struct boxd *h, uint64_t id, enum msg_type t, const void *body, struct err *e)
+own_call_route(struct boxd *h, uint64_t id, enum msg_type t, const void *body, struct err *e)
 {
 	return route(
 	    h, &(struct msg){ .envelope = ENV_REQUEST, .type = t, .conn = CONN_OWN, .id = id, .body = body }, e);
@@ -97,10 +97,10 @@ ask(struct boxd *h, enum msg_type t, const void *body, ask_fn *fn, void *arg, st
 	uint64_t         id = ask_open(h, t, fn, arg, e);
 	struct own_call *o;
 
-	if (id == 0 || send_on(h, id, t, body, e) == 0)
+	if (id == 0 || own_call_route(h, id, t, body, e) == 0)
 		return id;
-	if ((o = find(h->asks, id)) != NULL)
-		forget(h->asks, o);
+	if ((o = own_call_find(h->asks, id)) != NULL)
+		own_call_free(h->asks, o);
 	return 0;
 }
 
@@ -114,12 +114,12 @@ ask_as(struct boxd *h, uint64_t *id, enum msg_type t, const void *body, ask_fn *
 		*id = refused.id;
 	if (refused.id == 0)
 		fn(arg, &refused);
-	else if (send_on(h, refused.id, t, body, &refused.error) == -1)
+	else if (own_call_route(h, refused.id, t, body, &refused.error) == -1)
 		asks_answer(h->asks, &refused);
 }
 
 static void
-ignore(void *arg, const struct msg *reply)
+ignore_reply(void *arg, const struct msg *reply)
 {
 	(void)arg;
 	(void)reply;
@@ -128,14 +128,14 @@ ignore(void *arg, const struct msg *reply)
 void
 ask_drop(struct boxd *h, uint64_t id)
 {
-	struct own_call  *o = id == 0 ? NULL : find(h->asks, id);
+	struct own_call  *o = id == 0 ? NULL : own_call_find(h->asks, id);
 	struct msg_cancel cancel = { .call = id };
 	struct err        ignored; /* it ended in the meantime */
 
 	if (o == NULL)
 		return;
 	bool is_exec = o->type == MSG_EXEC;
-	forget(h->asks, o);
+	own_call_free(h->asks, o);
 	if (is_exec)
-		ask(h, MSG_CANCEL, &cancel, ignore, NULL, &ignored);
+		ask(h, MSG_CANCEL, &cancel, ignore_reply, NULL, &ignored);
 }

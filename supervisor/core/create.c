@@ -61,7 +61,7 @@ check_machine(const struct boxd *h, const struct msg_spec *s, struct err *e)
 }
 
 static int
-reuse(struct session *s, const struct msg_spec *spec, const struct msg *m, struct err *e)
+session_use_again(struct session *s, const struct msg_spec *spec, const struct msg *m, struct err *e)
 {
 	if (policy_compare(session_name(s), session_spec(s), spec, e) == -1)
 		return -1;
@@ -69,7 +69,7 @@ reuse(struct session *s, const struct msg_spec *spec, const struct msg *m, struc
 }
 
 static int
-make(struct boxd *h, const char *name, const struct msg_spec *spec, const struct msg *m, struct err *e)
+session_make(struct boxd *h, const char *name, const struct msg_spec *spec, const struct msg *m, struct err *e)
 {
 	uint32_t uid_base;
 
@@ -107,7 +107,7 @@ create_deliver(struct boxd *h, const struct msg *m, struct err *e)
 	if (*name == '\0')
 		policy_make_name(name);
 	struct session *s = registry_find(h->registry, name);
-	return s != NULL ? reuse(s, &spec, m, e) : make(h, name, &spec, m, e);
+	return s != NULL ? session_use_again(s, &spec, m, e) : session_make(h, name, &spec, m, e);
 }
 
 bool

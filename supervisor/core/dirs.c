@@ -19,7 +19,8 @@
 
 /* The configured directory, or the usual place for root, or for a user. */
 static int
-choose(char *out, const char *configured, const char *for_root, const char *xdg, const char *below_home, struct err *e)
+choose_dir(
+    char *out, const char *configured, const char *for_root, const char *xdg, const char *below_home, struct err *e)
 {
 	const char *base = getenv(xdg);
 	const char *home = getenv("HOME");
@@ -136,9 +137,9 @@ int
 dirs_open(struct dirs *d, const struct config *c, struct err *e)
 {
 	*d = (struct dirs){ .lock = -1, .sessions = -1, .images = -1, .templates = -1 };
-	if (choose(d->state, c->state_dir, "/var/lib/boxd", "XDG_STATE_HOME", ".local/state/boxd", e) == -1)
+	if (choose_dir(d->state, c->state_dir, "/var/lib/boxd", "XDG_STATE_HOME", ".local/state/boxd", e) == -1)
 		return err_prefix(e, "state_dir");
-	if (choose(d->runtime, c->runtime_dir, "/run/boxd", "XDG_RUNTIME_DIR", ".local/state/boxd/run", e) == -1)
+	if (choose_dir(d->runtime, c->runtime_dir, "/run/boxd", "XDG_RUNTIME_DIR", ".local/state/boxd/run", e) == -1)
 		return err_prefix(e, "runtime_dir");
 	if (find_libexec(d, e) == -1 || make_path(d->state, 0700, e) == -1 || take_lock(d, e) == -1)
 		return -1;

@@ -38,7 +38,7 @@ errorring_close(struct errorring **rp)
 
 /* 2026-11-15T23:42:30.855903+00:00 */
 static void
-timestamp(char out[48])
+entry_timestamp(char out[48])
 {
 	uint64_t  us = clock_us(CLOCK_REALTIME);
 	time_t    sec = (time_t)(us / 1000000);
@@ -54,7 +54,7 @@ errorring_add(struct errorring *r, const struct errorring_who *who, const struct
 {
 	struct entry *en = &r->v[r->n++ % LIM_RECENT_ERRORS];
 
-	timestamp(en->timestamp);
+	entry_timestamp(en->timestamp);
 	en->code = e->code;
 	snprintf(en->message, sizeof(en->message), "%s", e->text);
 	snprintf(en->query_id, sizeof(en->query_id), "%s", who->query_id);

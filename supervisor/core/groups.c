@@ -49,7 +49,7 @@ bucket_of(const struct groups *t, struct group_key k)
 }
 
 static struct session_group *
-find(const struct groups *t, struct group_key k)
+group_find(const struct groups *t, struct group_key k)
 {
 	struct session_group *g;
 
@@ -60,9 +60,9 @@ find(const struct groups *t, struct group_key k)
 }
 
 static struct session_group *
-find_or_make(struct groups *t, struct group_key k)
+group_find_or_make(struct groups *t, struct group_key k)
 {
-	struct session_group *g = find(t, k);
+	struct session_group *g = group_find(t, k);
 
 	if (g != NULL || (g = calloc(1, sizeof(*g) + k.len)) == NULL)
 		return g;
@@ -78,7 +78,7 @@ group_hold(struct groups *t, struct group_entry *en, struct session *s, const st
 {
 	assert(n <= GROUPS_MOST && en->n == 0 && !en->counted);
 	for (; en->n < n; en->n++) {
-		struct session_group *g = find_or_make(t, keys[en->n]);
+		struct session_group *g = group_find_or_make(t, keys[en->n]);
 
 		if (g == NULL) {
 			group_leave(en);
@@ -132,7 +132,7 @@ group_leave(struct group_entry *en)
 struct group_sum
 groups_sum(const struct groups *t, struct group_key k)
 {
-	const struct session_group *g = find(t, k);
+	const struct session_group *g = group_find(t, k);
 
 	return g == NULL ? (struct group_sum){ .n = { 0 } } : g->sum;
 }
@@ -140,7 +140,7 @@ groups_sum(const struct groups *t, struct group_key k)
 void
 groups_each(const struct groups *t, struct group_key k, bool (*fn)(struct session *, void *), void *arg)
 {
-	struct session_group *g = find(t, k);
+	struct session_group *g = group_find(t, k);
 	struct membership    *m = g == NULL ? NULL : TAILQ_FIRST(&g->sessions), *next;
 
 	for (; m != NULL; m = next) {

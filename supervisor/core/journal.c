@@ -39,7 +39,7 @@ struct journal {
 };
 
 static void
-checksum(const void *bytes, size_t n, unsigned char sum[SUM])
+record_checksum(const void *bytes, size_t n, unsigned char sum[SUM])
 {
 	crypto_generichash(sum, SUM, bytes, n, NULL, 0);
 }
@@ -72,7 +72,7 @@ is_zero(const char *p, size_t n)
 
 /* The length of the message at p, of n bytes that are left; 0: they are a torn end; -1: they are no journal. */
 static ssize_t
-measure(const char *p, size_t n)
+record_measure(const char *p, size_t n)
 {
 	struct header h;
 	unsigned char sum[SUM];
@@ -85,7 +85,7 @@ measure(const char *p, size_t n)
 	size_t len = le32toh(h.len);
 	if (n - HEADER < len)
 		return 0;
-	checksum(p + HEADER, len, sum);
+	record_checksum(p + HEADER, len, sum);
 	if (memcmp(sum, h.sum, SUM) == 0)
 		return (ssize_t)len;
 	return n - HEADER == len ? 0 : -1;
@@ -104,12 +104,12 @@ replay_one(const char *p, size_t n, journal_replay_fn *fn, void *arg, struct err
 }
 
 static int
-replay(struct journal *j, const struct buf *b, journal_replay_fn *fn, void *arg, struct err *e)
+journal_replay(struct journal *j, const struct buf *b, journal_replay_fn *fn, void *arg, struct err *e)
 {
 	size_t at = 0;
 
 	while (at < b->len) {
-		ssize_t n = measure(b->data + at, b->len - at);
+		ssize_t n = record_measure(b->data + at, b->len - at);
 
 		if (n == 0)
 			break;
@@ -157,7 +157,8 @@ journal_open(const char *state, const char *name, journal_replay_fn *fn, void *a
 		return NULL;
 	}
 	snprintf(j->path, sizeof(j->path), "%.3000s/journal/%s", state, name);
-	if ((j->fd = open_file(j, e)) == -1 || read_all(j, &bytes, e) == -1 || replay(j, &bytes, fn, arg, e) == -1)
+	if ((j->fd = open_file(j, e)) == -1 || read_all(j, &bytes, e) == -1 ||
+	    journal_replay(j, &bytes, fn, arg, e) == -1)
 		journal_close(&j);
 	buf_clear(&bytes);
 	return j;
@@ -205,7 +206,7 @@ journal_append(struct journal *j, enum msg_type t, const void *body, struct err 
 	if (r == 0) {
 		h.len = htole32((uint32_t)p.bytes.len);
 		h.not_len = ~h.len;
-		checksum(p.bytes.data, p.bytes.len, h.sum);
+		record_checksum(p.bytes.data, p.bytes.len, h.sum);
 		buf_append(&record, &h, sizeof(h));
 		buf_append(&record, p.bytes.data, p.bytes.len);
 		r = record.failed ? err_set(e, E_SYS, "no memory") : write_record(j, &record, e);

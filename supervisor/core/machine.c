@@ -99,7 +99,7 @@ place_cgroups(struct machine *m, struct cg_found *f, const char *instance, struc
 
 /* Say every wall that is not there; refuse to start where the operator asked for all. */
 static int
-judge(const struct machine *m, const struct config *c, struct err *e)
+judge_isolation(const struct machine *m, const struct config *c, struct err *e)
 {
 	for (size_t i = 0; i < m->isolation.missing.n; i++)
 		log_warn("isolation missing: %s", m->isolation.missing.v[i]);
@@ -172,7 +172,7 @@ machine_open(struct machine *m, struct dirs *d, const struct config *c, struct e
 	m->pids_by_rlimit = *m->v1[CG_PIDS] == '\0' && !found.v2[CG_PIDS];
 	if (probe_userns(&m->barrier) == 0)
 		m->barrier.code = E_NONE;
-	if (judge(m, c, e) == -1)
+	if (judge_isolation(m, c, e) == -1)
 		return -1;
 	if ((m->init = program_open(d, "box-init", e)) == -1 || (m->files = program_open(d, "box-files", e)) == -1 ||
 	    (m->filter = filter_compile(c->seccomp_policy, e)) == -1 ||

@@ -11,8 +11,8 @@
 
 #include "base/fd.h"
 
-static int      fd = -1;
-static ev_timer watchdog;
+static int      notify_fd = -1;
+static ev_timer watchdog_timer;
 
 static void
 on_watchdog(struct ev_loop *loop, ev_timer *t, int revents)
@@ -34,10 +34,10 @@ open_socket(const char *name)
 	memcpy(at.sun_path, name, n);
 	if (*name == '@')
 		at.sun_path[0] = '\0'; /* an abstract name */
-	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd >= 0 &&
-	    connect(fd, (struct sockaddr *)&at, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n)) == -1)
-		fd_close(&fd);
+	notify_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (notify_fd >= 0 &&
+	    connect(notify_fd, (struct sockaddr *)&at, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n)) == -1)
+		fd_close(&notify_fd);
 }
 
 void
@@ -48,11 +48,11 @@ notify_open(struct ev_loop *loop)
 
 	if (name != NULL)
 		open_socket(name);
-	if (fd >= 0 && usec != NULL && strtod(usec, NULL) > 0) {
+	if (notify_fd >= 0 && usec != NULL && strtod(usec, NULL) > 0) {
 		double half = strtod(usec, NULL) / 2e6;
 
-		ev_timer_init(&watchdog, on_watchdog, half, half);
-		ev_timer_start(loop, &watchdog);
+		ev_timer_init(&watchdog_timer, on_watchdog, half, half);
+		ev_timer_start(loop, &watchdog_timer);
 	}
 }
 
@@ -62,18 +62,18 @@ notify(const char *fmt, ...)
 	char    text[512];
 	va_list ap;
 
-	if (fd == -1)
+	if (notify_fd == -1)
 		return;
 	va_start(ap, fmt);
 	int n = vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	if (n > 0)
-		(void)!send(fd, text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1, MSG_NOSIGNAL);
+		(void)!send(notify_fd, text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1, MSG_NOSIGNAL);
 }
 
 void
 notify_close(struct ev_loop *loop)
 {
-	ev_timer_stop(loop, &watchdog);
-	fd_close(&fd);
+	ev_timer_stop(loop, &watchdog_timer);
+	fd_close(&notify_fd);
 }

@@ -59,7 +59,7 @@ is_clients(const struct request *r)
 }
 
 static void
-enter(struct request_index *i, struct request *r)
+index_enter(struct request_index *i, struct request *r)
 {
 	if (r->conn != 0)
 		LIST_INSERT_HEAD((struct request_bucket *)bucket_of_id(i, r->conn, r->id), r, same_id);
@@ -70,7 +70,7 @@ enter(struct request_index *i, struct request *r)
 }
 
 static void
-leave_client(struct request *r)
+index_leave_client(struct request *r)
 {
 	if (r->conn != 0)
 		LIST_REMOVE(r, same_id);
@@ -155,7 +155,7 @@ request_add(struct requests *all, const struct msg *m, uint64_t exec)
 	r->exec = exec;
 	r->ns = -1;
 	TAILQ_INSERT_TAIL(&all->list, r, next);
-	enter(all->index, r);
+	index_enter(all->index, r);
 	count_add(r);
 	return r;
 }
@@ -190,7 +190,7 @@ void
 request_forget_client(struct request *r)
 {
 	assert(r->of != NULL);
-	leave_client(r);
+	index_leave_client(r);
 	r->conn = 0;
 }
 
@@ -207,7 +207,7 @@ struct request *
 request_take(struct request *r)
 {
 	assert(r->of != NULL); /* what was taken once belongs to whoever took it */
-	leave_client(r);
+	index_leave_client(r);
 	if (r->exec != 0)
 		LIST_REMOVE(r, same_exec);
 	count_remove(r);
@@ -321,7 +321,7 @@ is_wanted(const struct request *r, enum which w, enum msg_type t)
 }
 
 static void
-take(struct requests *all, enum which w, enum msg_type t, struct request_list *taken)
+requests_take(struct requests *all, enum which w, enum msg_type t, struct request_list *taken)
 {
 	struct request *r = TAILQ_FIRST(&all->list), *next;
 
@@ -338,7 +338,7 @@ take(struct requests *all, enum which w, enum msg_type t, struct request_list *t
 void
 requests_take_all(struct requests *all, struct request_list *taken)
 {
-	take(all, ALL, MSG_NONE, taken);
+	requests_take(all, ALL, MSG_NONE, taken);
 }
 
 void
@@ -347,18 +347,18 @@ requests_reply_all(struct requests *all, enum msg_type t, struct boxd *h, enum m
 	struct request_list taken;
 	struct request     *r;
 
-	take(all, OF_TYPE, t, &taken);
+	requests_take(all, OF_TYPE, t, &taken);
 	while ((r = next_of(&taken)) != NULL)
 		request_reply(r, h, result, body);
 }
 
 static void
-fail(struct requests *all, enum which w, enum msg_type t, struct boxd *h, const struct err *why)
+requests_fail(struct requests *all, enum which w, enum msg_type t, struct boxd *h, const struct err *why)
 {
 	struct request_list taken;
 	struct request     *r;
 
-	take(all, w, t, &taken);
+	requests_take(all, w, t, &taken);
 	while ((r = next_of(&taken)) != NULL)
 		request_fail(r, h, why);
 }
@@ -366,19 +366,19 @@ fail(struct requests *all, enum which w, enum msg_type t, struct boxd *h, const 
 void
 requests_fail_all(struct requests *all, enum msg_type t, struct boxd *h, const struct err *why)
 {
-	fail(all, OF_TYPE, t, h, why);
+	requests_fail(all, OF_TYPE, t, h, why);
 }
 
 void
 requests_fail_forwarded(struct requests *all, struct boxd *h, const struct err *why)
 {
-	fail(all, FORWARDED, MSG_NONE, h, why);
+	requests_fail(all, FORWARDED, MSG_NONE, h, why);
 }
 
 void
 requests_fail_sent(struct requests *all, struct boxd *h, const struct err *why)
 {
-	fail(all, SENT, MSG_NONE, h, why);
+	requests_fail(all, SENT, MSG_NONE, h, why);
 }
 
 void

@@ -39,7 +39,7 @@ session_uid_base(const struct session *s)
 
 /* The machine's walls, and those that the session's own workspace has. */
 static struct msg_isolation
-isolation(const struct session *s)
+session_isolation(const struct session *s)
 {
 	struct msg_isolation i = s->boxd->machine->isolation;
 
@@ -82,7 +82,7 @@ session_info(const struct session *s)
 		.id = s->id,
 		.state = s->state,
 		.spec = s->spec,
-		.isolation = isolation(s),
+		.isolation = session_isolation(s),
 		.disk = s->disk,
 		.net = session_net_info(s),
 		.created_ms = s->created_ms,
@@ -194,7 +194,7 @@ on_exec(struct session *s, const struct msg *m, struct err *e)
 
 /* What the worker does and answers, as it came.  Who waits for it is told if the worker dies. */
 static int
-forward(struct session *s, const struct msg *m, struct err *e)
+session_forward(struct session *s, const struct msg *m, struct err *e)
 {
 	struct request *r;
 
@@ -212,7 +212,7 @@ forward(struct session *s, const struct msg *m, struct err *e)
 static int
 on_forward(struct session *s, const struct msg *m, struct err *e)
 {
-	if (forward(s, m, e) == -1)
+	if (session_forward(s, m, e) == -1)
 		return -1;
 	session_touch(s);
 	return 0;
@@ -224,7 +224,7 @@ on_usage(struct session *s, const struct msg *m, struct err *e)
 	if (requests_count(&s->pending, A_COUNT) >= LIM_USAGE_PENDING)
 		return err_session(
 		    e, E_BUSY, "what session %s holds is being counted %d times already", s->name, LIM_USAGE_PENDING);
-	return forward(s, m, e);
+	return session_forward(s, m, e);
 }
 
 bool

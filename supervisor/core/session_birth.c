@@ -246,7 +246,7 @@ void
 session_free(struct session *s)
 {
 	ev_timer_stop(s->boxd->loop, &s->restart_timer);
-	ev_timer_stop(s->boxd->loop, &s->idle);
+	ev_timer_stop(s->boxd->loop, &s->idle_timer);
 	ev_timer_stop(s->boxd->loop, &s->reply_timer);
 	registry_unreserve(s);
 	while (!TAILQ_EMPTY(&s->pending.list))

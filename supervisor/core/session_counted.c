@@ -13,7 +13,7 @@
 #include "core/session_impl.h"
 
 static bool
-has(const struct strs *list, const char *text)
+strs_have(const struct strs *list, const char *text)
 {
 	for (size_t i = 0; i < list->n; i++)
 		if (strcmp(list->v[i], text) == 0)
@@ -79,7 +79,7 @@ session_clear_strs(struct strs *list)
 
 /* Those that it does not have yet.  Only a process that lies reports too many: session_check_counted() comes first. */
 static int
-add_strs(struct strs *list, const struct strs *more, struct err *e)
+strs_add(struct strs *list, const struct strs *more, struct err *e)
 {
 	const char **v = realloc(list->v, (list->n + more->n + 1) * sizeof(*v));
 
@@ -87,7 +87,7 @@ add_strs(struct strs *list, const struct strs *more, struct err *e)
 		return err_set(e, E_SYS, "no memory to remember mounts");
 	list->v = v;
 	for (size_t i = 0; i < more->n; i++) {
-		if (has(list, more->v[i]))
+		if (strs_have(list, more->v[i]))
 			continue;
 		if (list->n == LIM_MOUNTS)
 			return err_set(e, E_PROTO, "more than %d mounts count against one quota", LIM_MOUNTS);
@@ -101,7 +101,7 @@ add_strs(struct strs *list, const struct strs *more, struct err *e)
 int
 session_adopt_counted(struct session *s, const struct strs *paths, struct err *e)
 {
-	return paths->n == 0 ? 0 : add_strs(&s->counted, paths, e);
+	return paths->n == 0 ? 0 : strs_add(&s->counted, paths, e);
 }
 
 void
@@ -128,11 +128,11 @@ session_take_scanner(struct session *s, uint64_t exec, struct msg *m, struct err
 
 	if (request_by_exec(&s->pending, exec) == NULL)
 		return 0;
-	if (add_strs(&s->counted, &made->counted, e) == -1 ||
+	if (strs_add(&s->counted, &made->counted, e) == -1 ||
 	    (s->counted.n > known && session_remember_counted(s, e) == -1))
 		return -1;
 	session_forget_measured(s);
-	if (add_strs(&s->measured, &made->measured, e) == -1) {
+	if (strs_add(&s->measured, &made->measured, e) == -1) {
 		session_forget_measured(s);
 		return -1;
 	}

@@ -37,7 +37,7 @@ struct session {
 	struct child         *child; /* owned; NULL between death and restart */
 	struct restart        restart;
 	ev_timer              restart_timer; /* runs between death and restart of the worker */
-	ev_timer              idle;          /* runs while READY and nothing is pending */
+	ev_timer              idle_timer;    /* runs while READY and nothing is pending */
 	ev_timer              reply_timer;   /* runs while we wait for the worker to get somewhere */
 	struct requests       pending;       /* owned */
 	uint32_t              uid_base;

@@ -23,16 +23,16 @@ void
 session_touch(struct session *s)
 {
 	s->last_used_ms = epoch_ms();
-	ev_timer_stop(s->boxd->loop, &s->idle);
+	ev_timer_stop(s->boxd->loop, &s->idle_timer);
 	if (s->state != STATE_READY || s->spare || s->paused || s->spec.persistent || s->spec.idle_sec == 0 ||
 	    s->processes > 0 || requests_use(&s->pending))
 		return;
-	ev_timer_set(&s->idle, (double)s->spec.idle_sec, 0.);
-	ev_timer_start(s->boxd->loop, &s->idle);
+	ev_timer_set(&s->idle_timer, (double)s->spec.idle_sec, 0.);
+	ev_timer_start(s->boxd->loop, &s->idle_timer);
 }
 
 static void
-on_idle(struct ev_loop *loop, ev_timer *t, int revents)
+on_idle_timer(struct ev_loop *loop, ev_timer *t, int revents)
 {
 	(void)loop;
 	(void)revents;
@@ -48,7 +48,7 @@ session_expect(struct session *s, double sec)
 }
 
 static void
-on_patience(struct ev_loop *loop, ev_timer *t, int revents)
+on_reply_timer(struct ev_loop *loop, ev_timer *t, int revents)
 {
 	struct session *s = t->data;
 
@@ -71,11 +71,11 @@ send_close(struct session *s, struct err *e)
 	return link_send(child_link(s->child), MSG_CLOSE, s->close_id, 0, &(struct msg_close){}, e);
 }
 
-static void start_again_later(struct session *s);
+static void session_restart_later(struct session *s);
 
 /* Adopt the living sandbox, or sweep what is left of a closing one. */
 static void
-start_again(struct session *s)
+session_restart_worker(struct session *s)
 {
 	struct err e = { 0 };
 	bool       closing = s->state == STATE_CLOSING;
@@ -89,7 +89,7 @@ start_again(struct session *s)
 	}
 	log_error("session=%lu %s", s->id, e.text);
 	child_close(&s->child);
-	start_again_later(s);
+	session_restart_later(s);
 }
 
 void
@@ -100,11 +100,11 @@ session_start_soon(struct session *s)
 }
 
 static void
-on_again(struct ev_loop *loop, ev_timer *t, int revents)
+on_restart_timer(struct ev_loop *loop, ev_timer *t, int revents)
 {
 	(void)loop;
 	(void)revents;
-	start_again(t->data);
+	session_restart_worker(t->data);
 }
 
 /* ---- the end --------------------------------------------------------------------------- */
@@ -133,7 +133,7 @@ end_worker(struct session *s)
  * ask for a session of that name at once.
  */
 static void
-finish(struct session *s, uint64_t killed)
+session_finish(struct session *s, uint64_t killed)
 {
 	char                name[LIM_NAME + 1];
 	struct msg_deleted  deleted = { .session = name, .killed = killed };
@@ -174,7 +174,7 @@ fail_work(struct session *s, const struct err *why)
 
 /* Whoever waits for it to work is told why; then it is closed. */
 static void
-fail(struct session *s, const struct err *why)
+session_fail(struct session *s, const struct err *why)
 {
 	struct err e = { 0 };
 
@@ -185,12 +185,12 @@ fail(struct session *s, const struct err *why)
 	session_recount(s);
 	fail_work(s, why);
 	s->restart = (struct restart){ 0 };
-	ev_timer_stop(s->boxd->loop, &s->idle);
+	ev_timer_stop(s->boxd->loop, &s->idle_timer);
 	ev_timer_stop(s->boxd->loop, &s->restart_timer);
 	session_net_close(s);
 	if (s->child == NULL || send_close(s, &e) == -1) {
 		child_close(&s->child);
-		start_again(s);
+		session_restart_worker(s);
 	}
 }
 
@@ -203,9 +203,9 @@ on_artifacts(void *arg, const struct err *why)
 	if (s->state != STATE_STARTING) /* it was closed meanwhile */
 		return;
 	if (why != NULL)
-		fail(s, why);
+		session_fail(s, why);
 	else if (session_start_worker(s, WORK_BUILD, &e) == -1)
-		fail(s, &e);
+		session_fail(s, &e);
 	else
 		session_expect(s, LIM_BUILD_SEC);
 }
@@ -229,11 +229,11 @@ session_close(struct session *s, const char *why)
 	struct err e;
 
 	err_session(&e, s->boxd->stopping ? E_SHUTDOWN : E_STATE, "session %s is closed: %s", s->name, why);
-	fail(s, &e);
+	session_fail(s, &e);
 }
 
 static void
-start_again_later(struct session *s)
+session_restart_later(struct session *s)
 {
 	const struct restart_policy policy = {
 		.first_sec = 0.1,
@@ -246,11 +246,11 @@ start_again_later(struct session *s)
 
 	if (delay < 0 && s->state == STATE_CLOSING) {
 		log_error("session=%lu leftovers stay until the next start of boxd", s->id);
-		finish(s, 0);
+		session_finish(s, 0);
 	} else if (delay < 0) {
 		err_set(&e, E_CRASH, "its worker crashed %u times within %.0f s", s->restart.recent, policy.window_sec);
 		err_context(&e, "session %s failed", s->name);
-		fail(s, &e);
+		session_fail(s, &e);
 	} else {
 		ev_timer_set(&s->restart_timer, delay, 0.);
 		ev_timer_start(s->boxd->loop, &s->restart_timer);
@@ -334,7 +334,7 @@ become_ready(struct session *s, const char *how)
 
 	assert((s->state == STATE_STARTING || s->state == STATE_RESTARTING) && s->child != NULL);
 	if (!s->spare && session_let_out(s, &e) == -1) {
-		fail(s, &e);
+		session_fail(s, &e);
 		return;
 	}
 	log_at(s->spare ? LOG_DEBUG : LOG_INFO, "session=%lu name=%s %s worker=%d init=%lu build_us=%lu", s->id,
@@ -388,7 +388,7 @@ on_worker_ready(struct session *s, struct msg *m)
 	session_net_take(s, m);
 	s->paused = ready->paused || requests_count(&s->pending, A_PAUSE) > 0;
 	if (s->state == STATE_STARTING && check_required(s, &e) == -1) {
-		fail(s, &e);
+		session_fail(s, &e);
 		return;
 	}
 	become_ready(s, s->state == STATE_STARTING ? "ready" : "attached");
@@ -405,7 +405,7 @@ on_worker_failed(struct session *s, struct msg *m)
 	err_set(&e, code == E__COUNT ? E_CRASH : code, "%s", f->reason);
 	detail_take(&e, &f->detail);
 	err_context(&e, "session %s failed", s->name);
-	fail(s, &e);
+	session_fail(s, &e);
 }
 
 static void
@@ -448,7 +448,7 @@ drop_after_timeout(struct session *s, struct request *r, const struct msg_exec_r
 
 /* No init has heard of it, so it can be asked for again; once. */
 static bool
-ask_again(struct session *s, struct request *r)
+send_exec_again(struct session *s, struct request *r)
 {
 	if (r->sent.bytes.len == 0)
 		return false;
@@ -465,7 +465,7 @@ on_exec_reply(struct session *s, struct request *r, struct msg *m)
 {
 	struct err e = { 0 };
 
-	if (m->failed && m->error.code == E_UNSTARTED && ask_again(s, r))
+	if (m->failed && m->error.code == E_UNSTARTED && send_exec_again(s, r))
 		return;
 	counter_sub(&s->boxd->running, 1);
 	s->boxd->execs++;
@@ -523,22 +523,22 @@ on_claimed(struct session *s, const struct msg *m)
 
 	s->claim_id = 0;
 	if (m->failed)
-		fail(s, &m->error);
+		session_fail(s, &m->error);
 	else if (check_required(s, &e) == -1 || session_remember(s, &e) == -1)
-		fail(s, &e);
+		session_fail(s, &e);
 	else
 		become_ready(s, "claimed");
 }
 
 /* A worker that has built a sandbox has given its rights up; some files take them, and time, to remove. */
 static void
-sweep(struct session *s, uint64_t killed)
+session_sweep_rest(struct session *s, uint64_t killed)
 {
 	assert(s->state == STATE_CLOSING && !s->sweeping);
 	s->sweeping = true;
 	s->killed = killed;
 	end_worker(s);
-	start_again(s);
+	session_restart_worker(s);
 }
 
 static void
@@ -547,12 +547,12 @@ on_closed(struct session *s, const struct msg_closed *c)
 	bool left = session_remove_rest(s) == 1 || c->left;
 
 	if (left && !s->sweeping) {
-		sweep(s, c->killed);
+		session_sweep_rest(s, c->killed);
 		return;
 	}
 	if (left)
 		log_error("session=%lu not all of it could be removed", s->id);
-	finish(s, s->sweeping ? s->killed : c->killed);
+	session_finish(s, s->sweeping ? s->killed : c->killed);
 }
 
 /* A worker answers EXEC, CLAIM, CLOSE and what was forwarded; the answer to a CANCEL has been given already. */
@@ -575,9 +575,9 @@ on_reply(struct session *s, struct msg *m)
 	} else if (m->failed && m->error.code == E_SYS) {
 		log_error("session=%lu %s", s->id, m->error.text);
 		if (s->sweeping)
-			finish(s, 0);
+			session_finish(s, 0);
 		else
-			sweep(s, 0);
+			session_sweep_rest(s, 0);
 	}
 }
 
@@ -611,7 +611,7 @@ on_worker_gone(void *arg, int status)
 	if (s->state == STATE_STARTING || (s->spare && s->state == STATE_READY)) {
 		err_set(&e, E_CRASH, "the session's worker died (%s) before the sandbox was ready",
 		    child_status(status).text);
-		fail(s, &e);
+		session_fail(s, &e);
 		return;
 	}
 	err_set(&e, E_CRASH, "the session's worker died under the request; it may have been done or not");
@@ -619,11 +619,11 @@ on_worker_gone(void *arg, int status)
 	requests_fail_sent(&s->pending, s->boxd, &e);
 	if (s->state == STATE_READY) {
 		s->state = STATE_RESTARTING;
-		ev_timer_stop(s->boxd->loop, &s->idle);
+		ev_timer_stop(s->boxd->loop, &s->idle_timer);
 	}
 	s->worker_restarts++;
 	s->boxd->worker_restarts++;
-	start_again_later(s);
+	session_restart_later(s);
 }
 
 const struct child_ops session_worker_ops = { on_worker_msg, on_worker_gone };
@@ -631,8 +631,8 @@ const struct child_ops session_worker_ops = { on_worker_msg, on_worker_gone };
 void
 session_init_timers(struct session *s)
 {
-	ev_timer_init(&s->restart_timer, on_again, 0., 0.);
-	ev_timer_init(&s->idle, on_idle, 0., 0.);
-	ev_timer_init(&s->reply_timer, on_patience, 0., 0.);
-	s->restart_timer.data = s->idle.data = s->reply_timer.data = s;
+	ev_timer_init(&s->restart_timer, on_restart_timer, 0., 0.);
+	ev_timer_init(&s->idle_timer, on_idle_timer, 0., 0.);
+	ev_timer_init(&s->reply_timer, on_reply_timer, 0., 0.);
+	s->restart_timer.data = s->idle_timer.data = s->reply_timer.data = s;
 }

@@ -53,7 +53,7 @@ session_send_exec(struct session *s, struct request *r, struct err *e)
 }
 
 static void
-unstarted(struct session *s, struct request *r, const struct err *why)
+exec_unstarted(struct session *s, struct request *r, const struct err *why)
 {
 	counter_sub(&s->boxd->running, 1);
 	request_fail(r, s->boxd, why);
@@ -62,7 +62,7 @@ unstarted(struct session *s, struct request *r, const struct err *why)
 
 /* All that is mounted for it is there: send it, if there is a worker. */
 static int
-mounted(struct session *s, struct request *r, int ns, struct err *e)
+exec_mounted(struct session *s, struct request *r, int ns, struct err *e)
 {
 	assert(r->ns == -1);
 	r->mounts = MOUNTS_OWN;
@@ -79,13 +79,13 @@ on_copied(void *arg, const struct err *why)
 	struct err      e = { 0 };
 
 	if (why != NULL)
-		unstarted(s, r, why);
+		exec_unstarted(s, r, why);
 	else if (session_ask_mounts(s, r, &e) == -1)
-		unstarted(s, r, &e);
+		exec_unstarted(s, r, &e);
 }
 
 static int
-ask(struct session *s, struct request *r, const struct msg_exec *x, struct err *e)
+exec_ask_mounts(struct session *s, struct request *r, const struct msg_exec *x, struct err *e)
 {
 	int ns = -1;
 	int waits = r->artifacts != NULL ? 0
@@ -96,7 +96,7 @@ ask(struct session *s, struct request *r, const struct msg_exec *x, struct err *
 	if (waits != 0)
 		return waits == 1 ? 0 : -1;
 	waits = mounter_ask(s->boxd->mounter, s, x, r, &ns, e);
-	return waits == 0 ? mounted(s, r, ns, e) : waits == 1 ? 0 : -1;
+	return waits == 0 ? exec_mounted(s, r, ns, e) : waits == 1 ? 0 : -1;
 }
 
 int
@@ -106,7 +106,7 @@ session_ask_mounts(struct session *s, struct request *r, struct err *e)
 	int        done = msg_decode(&m, r->held.bytes.data, r->held.bytes.len, NULL, 0, FROM_SUPERVISOR, e);
 
 	if (done == 0)
-		done = ask(s, r, m.body, e);
+		done = exec_ask_mounts(s, r, m.body, e);
 	msg_clear(&m);
 	return done;
 }
@@ -129,9 +129,9 @@ session_mounted(struct session *s, uint64_t exec, int ns, const struct err *why)
 	if (r == NULL || r->mounts != MOUNTS_ASKED)
 		return;
 	if (why != NULL)
-		unstarted(s, r, why);
-	else if (mounted(s, r, fd_take(&fd), &e) == -1)
-		unstarted(s, r, &e);
+		exec_unstarted(s, r, why);
+	else if (exec_mounted(s, r, fd_take(&fd), &e) == -1)
+		exec_unstarted(s, r, &e);
 }
 
 void

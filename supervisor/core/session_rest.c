@@ -21,7 +21,7 @@
 enum change { CLAIMED, PAUSED, UNPAUSED, COUNTED };
 
 static void
-apply(const struct session *s, enum change what, struct msg_session_state *now)
+state_apply(const struct session *s, enum change what, struct msg_session_state *now)
 {
 	if (what == CLAIMED) {
 		now->session = s->name;
@@ -37,7 +37,7 @@ apply(const struct session *s, enum change what, struct msg_session_state *now)
 
 /* As its worker wrote it while it had its rights, but for what can change. */
 static int
-rewrite(const struct session *s, enum change what, struct err *e)
+state_rewrite(const struct session *s, enum change what, struct err *e)
 {
 	struct buf bytes = { 0 };
 	struct msg m;
@@ -47,7 +47,7 @@ rewrite(const struct session *s, enum change what, struct err *e)
 		struct msg_session_state now = *(const struct msg_session_state *)m.body;
 		bool                     same = (what == PAUSED && now.paused) || (what == UNPAUSED && !now.paused);
 
-		apply(s, what, &now);
+		state_apply(s, what, &now);
 		r = same ? 0 : statefile_write(s->dir, &now, e);
 	} else if (r == 1) {
 		r = err_session(e, E_STATE, "session %s has no state file", s->name);
@@ -60,19 +60,19 @@ rewrite(const struct session *s, enum change what, struct err *e)
 int
 session_remember(const struct session *s, struct err *e)
 {
-	return rewrite(s, CLAIMED, e);
+	return state_rewrite(s, CLAIMED, e);
 }
 
 int
 session_remember_pause(const struct session *s, bool paused, struct err *e)
 {
-	return rewrite(s, paused ? PAUSED : UNPAUSED, e);
+	return state_rewrite(s, paused ? PAUSED : UNPAUSED, e);
 }
 
 int
 session_remember_counted(const struct session *s, struct err *e)
 {
-	return rewrite(s, COUNTED, e);
+	return state_rewrite(s, COUNTED, e);
 }
 
 /* ---- the end --------------------------------------------------------------------------- */

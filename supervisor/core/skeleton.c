@@ -249,7 +249,7 @@ copy_trees(int root, struct err *e)
 
 /* /bin and its like: a link where the host has a link, a mount point where it has a directory. */
 static int
-mirror(int root, const char *name, struct err *e)
+mirror_host(int root, const char *name, struct err *e)
 {
 	char        path[PATH_MAX], to[PATH_MAX];
 	struct stat st;
@@ -287,13 +287,13 @@ make_device(int root, const char *name, unsigned major, unsigned minor, struct e
 }
 
 static int
-fill(int root, struct err *e)
+fill_root(int root, struct err *e)
 {
 	for (size_t i = 0; i < COUNT(directories); i++)
 		if (make_directory(root, directories[i], e) == -1)
 			return -1;
 	for (size_t i = 0; i < COUNT(mirrored); i++)
-		if (mirror(root, mirrored[i], e) == -1)
+		if (mirror_host(root, mirrored[i], e) == -1)
 			return -1;
 	for (size_t i = 0; i < COUNT(files); i++)
 		if (write_file(root, files[i].name, files[i].text, strlen(files[i].text), e) == -1)
@@ -319,7 +319,7 @@ build_in(const char *path, struct err *e)
 	if (root == -1)
 		return err_sys(e, "open %s", path);
 	mode_t old = umask(022);
-	int    r = fill(root, e);
+	int    r = fill_root(root, e);
 	umask(old);
 	return r == -1 ? -1 : fd_take(&root);
 }
@@ -328,7 +328,7 @@ build_in(const char *path, struct err *e)
 
 /* A namespace with the tmpfs alone: a copy of the host's other mounts would keep them busy. */
 static int
-hide(const char *path, struct err *e)
+build_hidden_root(const char *path, struct err *e)
 {
 	if (unshare(CLONE_NEWNS) == -1 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == -1)
 		return err_sys(e, "a mount namespace for the root template");
@@ -350,7 +350,7 @@ keeper_main(const char *path, int say)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	stdfds_close_others(&say, 1);
-	hide(path, &e);
+	build_hidden_root(path, &e);
 	(void)!write(say, e.text, strlen(e.text) + 1);
 	for (;;)
 		pause();

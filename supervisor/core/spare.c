@@ -12,8 +12,8 @@ static const double LATER_SEC = 5.0;  /* something is wrong; whoever creates wil
 
 struct spares {
 	struct boxd *boxd;
-	ev_timer     build;    /* runs while one is missing */
-	bool         asked[2]; /* by enum network: these are built ahead */
+	ev_timer     build_timer; /* runs while one is missing */
+	bool         asked[2];    /* by enum network: these are built ahead */
 };
 
 static void
@@ -21,10 +21,10 @@ build_in(struct spares *s, double sec)
 {
 	if (s == NULL || s->boxd->stopping || s->boxd->machine->barrier.code != E_NONE)
 		return;
-	if (ev_is_active(&s->build))
+	if (ev_is_active(&s->build_timer))
 		return;
-	ev_timer_set(&s->build, sec, 0.);
-	ev_timer_start(s->boxd->loop, &s->build);
+	ev_timer_set(&s->build_timer, sec, 0.);
+	ev_timer_start(s->boxd->loop, &s->build_timer);
 }
 
 void
@@ -73,7 +73,7 @@ count_one(struct session *s, void *arg)
 }
 
 static bool
-lacks(const struct spares *s, enum network network)
+spares_lack(const struct spares *s, enum network network)
 {
 	struct count c = { .network = network };
 
@@ -85,7 +85,7 @@ lacks(const struct spares *s, enum network network)
 
 /* One at a time, so that the loop never stands still for long. */
 static void
-on_build(struct ev_loop *loop, ev_timer *t, int revents)
+on_build_timer(struct ev_loop *loop, ev_timer *t, int revents)
 {
 	struct spares *s = t->data;
 	struct boxd   *h = s->boxd;
@@ -93,14 +93,14 @@ on_build(struct ev_loop *loop, ev_timer *t, int revents)
 
 	(void)loop;
 	(void)revents;
-	if (h->stopping || !(lacks(s, NETWORK_OFF) || lacks(s, NETWORK_ON)))
+	if (h->stopping || !(spares_lack(s, NETWORK_OFF) || spares_lack(s, NETWORK_ON)))
 		return;
-	if (build_one(h, lacks(s, NETWORK_OFF) ? NETWORK_OFF : NETWORK_ON, &e) == -1) {
+	if (build_one(h, spares_lack(s, NETWORK_OFF) ? NETWORK_OFF : NETWORK_ON, &e) == -1) {
 		log_warn("no sandbox is built ahead: %s", e.text);
 		build_in(s, LATER_SEC);
 		return;
 	}
-	if (lacks(s, NETWORK_OFF) || lacks(s, NETWORK_ON))
+	if (spares_lack(s, NETWORK_OFF) || spares_lack(s, NETWORK_ON))
 		build_in(s, SOON_SEC);
 }
 
@@ -142,8 +142,8 @@ spares_open(struct boxd *h, struct err *e)
 	}
 	s->boxd = h;
 	s->asked[NETWORK_OFF] = true;
-	ev_timer_init(&s->build, on_build, 0., 0.);
-	s->build.data = s;
+	ev_timer_init(&s->build_timer, on_build_timer, 0., 0.);
+	s->build_timer.data = s;
 	if (h->config->spare_sandboxes > 0)
 		build_in(s, 0.);
 	return s;
@@ -153,7 +153,7 @@ void
 spares_close(struct spares **sp)
 {
 	if (*sp != NULL)
-		ev_timer_stop((*sp)->boxd->loop, &(*sp)->build);
+		ev_timer_stop((*sp)->boxd->loop, &(*sp)->build_timer);
 	free(*sp);
 	*sp = NULL;
 }
