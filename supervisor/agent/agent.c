@@ -138,7 +138,9 @@ finish(struct agent_call *c, const struct msg_exec_result *x)
 static bool
 is_over_quota(const struct msg_exec_result *x)
 {
-	return x->cause == CAUSE_DISK || (x->cause == CAUSE_TIMEOUT && *x->error != '\0');
+	enum err_reason why = err_reason_of(x->detail.reason);
+
+	return x->cause == CAUSE_DISK || why == REASON_OVER || why == REASON_OUTGROWN;
 }
 
 static void

@@ -10,7 +10,7 @@
 #include "python/pystr.h"
 
 enum outcome
-refuse(struct job *j, const char *fmt, ...)
+refuse(struct job *j, const char *class, const char *fmt, ...)
 {
 	char   *text;
 	va_list ap;
@@ -18,6 +18,7 @@ refuse(struct job *j, const char *fmt, ...)
 	va_start(ap, fmt);
 	int n = vasprintf(&text, fmt, ap);
 	va_end(ap);
+	j->class = class;
 	j->answer.len = 0;
 	if (n < 0)
 		j->answer.failed = true;
@@ -31,7 +32,7 @@ refuse(struct job *j, const char *fmt, ...)
 enum outcome
 job_starved(struct job *j)
 {
-	return refuse(j, "BoxError: no memory for a message");
+	return refuse(j, "BoxError", "no memory for a message");
 }
 
 enum outcome
@@ -42,10 +43,10 @@ job_judge(struct job *j, struct misfits *m, const char *title)
 	if (m->starved)
 		o = job_starved(j);
 	else if (m->n > 0) {
-		o = refuse(j, "BoxValidationError: ");
+		o = refuse(j, "BoxValidationError", "%s", "");
 		misfits_print(m, &j->answer, title);
 	} else if (m->nul)
-		o = refuse(j, "ValueError: embedded null byte");
+		o = refuse(j, "ValueError", "embedded null byte");
 	misfits_clear(m);
 	return o;
 }
@@ -71,7 +72,7 @@ job_need(struct job *j, const char *key)
 	const msgpack_object *o = json_get(j->data, key);
 
 	if (o == NULL)
-		refuse(j, "KeyError: '%s'", key);
+		refuse(j, "KeyError", "'%s'", key);
 	return o;
 }
 
@@ -79,7 +80,7 @@ job_need(struct job *j, const char *key)
 static enum outcome
 no_such_session(struct job *j, const char *p, size_t n)
 {
-	return refuse(j, "BoxSessionNotFoundError: session %.*s not found", (int)n, p);
+	return refuse(j, "BoxSessionNotFoundError", "session %.*s not found", (int)n, p);
 }
 
 enum outcome
@@ -98,7 +99,7 @@ job_session(struct job *j, const char **name)
 	if (b.failed)
 		r = job_starved(j);
 	else if (n == 0)
-		r = refuse(j, "ValueError: Box session_id must not be empty");
+		r = refuse(j, "ValueError", "Box session_id must not be empty");
 	else if ((p = session_text(j->zone, p, &n)) == NULL || (*name = text_in(j->zone, p, n)) == NULL)
 		r = job_starved(j);
 	else if (n > LIM_NAME)
@@ -130,9 +131,9 @@ job_text(
 		return ASK;
 	py_str(&b, o);
 	if (b.len > 0 && memchr(b.data, '\0', b.len) != NULL)
-		r = refuse(j, "BoxValidationError: embedded null byte");
+		r = refuse(j, "BoxValidationError", "embedded null byte");
 	else if (b.len > most)
-		r = refuse(j, "BoxValidationError: %s must be at most %" PRIu64 " bytes", field, most);
+		r = refuse(j, "BoxValidationError", "%s must be at most %" PRIu64 " bytes", field, most);
 	else if (b.failed || (*text = text_in(j->zone, b.data, b.len)) == NULL)
 		r = job_starved(j);
 	buf_clear(&b);

@@ -12,7 +12,7 @@
 
 enum outcome {
 	ASK,     /* the body is filled: ask the supervisor */
-	REFUSED, /* answer has "Class: text" */
+	REFUSED, /* class and answer say why */
 	GIVEN,   /* answer has the data of the reply: nothing is left to be asked but whether he may */
 };
 
@@ -23,12 +23,14 @@ struct job {
 	void                 *body; /* of the action's message, with defaults and context */
 	struct uploads       *uploads;
 	struct buf            answer; /* also for ASK: what shape will need */
-	int                   fd;     /* owned: closed when the request is sent */
+	const char *class;            /* of Python's, for REFUSED; static */
+	int fd;                       /* owned: closed when the request is sent */
 };
 
 /* What is known of a request when its answer comes. */
 struct asked {
 	struct buf answer;
+	const char *class;
 };
 
 typedef enum outcome read_fn(struct job *);
@@ -51,7 +53,8 @@ const struct action *action_at(size_t i);
 
 /* ---- for those who read ------------------------------------------------------------ */
 
-enum outcome refuse(struct job *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* class: of Python's, as LangBot's client shows it. */
+enum outcome refuse(struct job *, const char *class, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* The end of reading: all fits, or "BoxValidationError: 2 validation errors for ...". */
 enum outcome job_judge(struct job *, struct misfits *, const char *title);

@@ -49,5 +49,5 @@ read_verify(struct job *j)
 enum outcome
 read_chunk(struct job *j)
 {
-	return uploads_chunk(j->uploads, j->data, &j->answer) == 0 ? GIVEN : REFUSED;
+	return uploads_chunk(j->uploads, j->data, &j->class, &j->answer) == 0 ? GIVEN : REFUSED;
 }

@@ -10,7 +10,7 @@ read_cancel(struct job *j)
 	wide                  seq;
 
 	return o != NULL && strict_int(o, &seq) ? ASK
-						: refuse(j, "ValueError: Cancellation requires an integer seq_id");
+						: refuse(j, "ValueError", "Cancellation requires an integer seq_id");
 }
 
 /* No action here streams, so there is never a stream of that number. */
@@ -21,7 +21,7 @@ read_stream_ack(struct job *j)
 	wide                  v;
 
 	if (seq == NULL || index == NULL || !strict_int(seq, &v) || !strict_int(index, &v))
-		return refuse(j, "ValueError: Stream acknowledgement requires integer sequence and index");
+		return refuse(j, "ValueError", "Stream acknowledgement requires integer sequence and index");
 	json_open(&j->answer, '{');
 	json_key_bool(&j->answer, "accepted", false);
 	json_close(&j->answer, '}');

@@ -28,9 +28,9 @@ read_limit(struct job *j, struct msg_box_init *b, const struct field *f, const m
 	wide v;
 
 	if (!strict_int(o, &v))
-		return refuse(j, "ValueError: box.limits.%s must be an integer", f->name);
+		return refuse(j, "ValueError", "box.limits.%s must be an integer", f->name);
 	if (v < f->least || v > (wide)f->most)
-		return refuse(j, "ValueError: box.limits.%s must be between %" PRId64 " and %" PRIu64, f->name,
+		return refuse(j, "ValueError", "box.limits.%s must be between %" PRId64 " and %" PRIu64, f->name,
 		    f->least, f->most);
 	*(uint64_t *)((char *)&b->limits + f->offset) = (uint64_t)v;
 	given[b->limits_given.n++] = f->name;
@@ -47,7 +47,7 @@ read_limits(struct job *j, struct msg_box_init *b)
 	if (limits == NULL || !py_truth(limits))
 		return ASK;
 	if (limits->type != MSGPACK_OBJECT_MAP)
-		return refuse(j, "ValueError: box.limits must be an object");
+		return refuse(j, "ValueError", "box.limits must be an object");
 	if (given == NULL)
 		return job_starved(j);
 	b->has_limits = true;
@@ -65,7 +65,7 @@ static enum outcome
 too_many_roots(struct job *j)
 {
 	return refuse(
-	    j, "BoxValidationError: box.local.allowed_mount_roots must have at most %d entries", LIM_MOUNT_ROOTS);
+	    j, "BoxValidationError", "box.local.allowed_mount_roots must have at most %d entries", LIM_MOUNT_ROOTS);
 }
 
 static enum outcome
@@ -77,7 +77,7 @@ add_root(struct job *j, struct strs *to, const char *p, size_t n)
 	if (to->n == LIM_MOUNT_ROOTS)
 		return too_many_roots(j);
 	if (n > LIM_PATH || memchr(p, '\0', n) != NULL)
-		return refuse(j, "BoxValidationError: box.local.allowed_mount_roots has an entry that is no path");
+		return refuse(j, "BoxValidationError", "box.local.allowed_mount_roots has an entry that is no path");
 	to->v[to->n] = text_in(j->zone, p, n);
 	if (to->v[to->n] == NULL)
 		return job_starved(j);
@@ -115,7 +115,7 @@ read_roots(struct job *j, struct strs *to, const msgpack_object *o)
 	if (o->type == MSGPACK_OBJECT_STR)
 		return split_roots(j, to, o->via.str.ptr, o->via.str.size);
 	if (o->type != MSGPACK_OBJECT_ARRAY)
-		return refuse(j, "BoxValidationError: box.local.allowed_mount_roots must be a list");
+		return refuse(j, "BoxValidationError", "box.local.allowed_mount_roots must be a list");
 	for (size_t i = 0; r == ASK && i < o->via.array.size; i++) {
 		struct buf text = { 0 };
 
@@ -179,7 +179,7 @@ read_local(struct job *j, struct msg_box_init *b)
 	if (local == NULL || !py_truth(local))
 		return ASK;
 	if (local->type != MSGPACK_OBJECT_MAP)
-		return refuse(j, "ValueError: box.local must be an object");
+		return refuse(j, "ValueError", "box.local must be an object");
 	read_quota(&b->local, json_get(local, "workspace_quota_mb"));
 	if (read_texts(j, &b->local, local) != ASK)
 		return REFUSED;

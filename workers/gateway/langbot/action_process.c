@@ -38,7 +38,7 @@ read_which(struct job *j, const char **session, const char **process)
 		return r;
 	struct buf name = { 0 };
 	py_str(&name, o);
-	refuse(j, "BoxManagedProcessNotFoundError: session %s has no managed process with process_id=%.*s", *session,
+	refuse(j, "BoxManagedProcessNotFoundError", "session %s has no managed process with process_id=%.*s", *session,
 	    (int)name.len, name.data != NULL ? name.data : "");
 	buf_clear(&name);
 	return REFUSED;

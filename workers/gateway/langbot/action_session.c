@@ -17,7 +17,7 @@ read_spec(struct job *j, struct msg_box_spec *s)
 	model_read(&m, &model_spec, spec_with_workdir(j->zone, j->data), s);
 	bool         nul = m.n == 0 && !m.starved && m.nul;
 	enum outcome o = job_judge(j, &m, model_spec.title);
-	return nul ? refuse(j, "BoxValidationError: embedded null byte") : o; /* the one ValueError of a spec */
+	return nul ? refuse(j, "BoxValidationError", "embedded null byte") : o; /* the one ValueError of a spec */
 }
 
 enum outcome

@@ -13,7 +13,7 @@ need(struct job *j, const msgpack_object *map, const char *key)
 	const msgpack_object *o = json_get(map, key);
 
 	if (o == NULL)
-		refuse(j, "BoxValidationError: '%s'", key);
+		refuse(j, "BoxValidationError", "'%s'", key);
 	return o;
 }
 
@@ -27,7 +27,7 @@ read_name(struct job *j, const msgpack_object *o, const char **name)
 	if (r != REFUSED)
 		return r;
 	py_str(&text, o);
-	refuse(j, "BoxValidationError: Skill \"%.*s\" not found", (int)text.len, text.data != NULL ? text.data : "");
+	refuse(j, "BoxValidationError", "Skill \"%.*s\" not found", (int)text.len, text.data != NULL ? text.data : "");
 	buf_clear(&text);
 	return REFUSED;
 }
@@ -114,7 +114,7 @@ need_skill(struct job *j)
 
 	if (o == NULL || o->type == MSGPACK_OBJECT_MAP)
 		return o;
-	refuse(j, "BoxValidationError: skill must be an object");
+	refuse(j, "BoxValidationError", "skill must be an object");
 	return NULL;
 }
 
@@ -130,7 +130,7 @@ read_skill_create(struct job *j)
 		return REFUSED;
 	const msgpack_object *name = json_get(skill, "name");
 	if (name != NULL && py_truth(name) && job_text(j, name, MSG_SKILL_CREATE, "name", "", &b->name) != ASK)
-		return refuse(j, "BoxValidationError: Skill name cannot exceed 64 characters");
+		return refuse(j, "BoxValidationError", "Skill name cannot exceed 64 characters");
 	return read_told(j, skill, &t);
 }
 
@@ -148,7 +148,7 @@ read_skill_update(struct job *j)
 		return REFUSED;
 	const msgpack_object *name = json_get(skill, "name");
 	if (name != NULL && py_truth(name) && job_text(j, name, MSG_SKILL_UPDATE, "new_name", "", &b->new_name) != ASK)
-		return refuse(j, "BoxValidationError: Renaming skills is not supported");
+		return refuse(j, "BoxValidationError", "Renaming skills is not supported");
 	return read_told(j, skill, &t);
 }
 
@@ -235,7 +235,7 @@ read_skill_write(struct job *j)
 	b->content = blob_of("", 0);
 	if (content == NULL || content->type == MSGPACK_OBJECT_STR)
 		return content == NULL ? ASK : read_blob(j, content, &b->content);
-	return refuse(j, "BoxValidationError: content must be a string");
+	return refuse(j, "BoxValidationError", "content must be a string");
 }
 
 /* ---- archives ------------------------------------------------------------------------ */
@@ -256,11 +256,11 @@ take_file(struct job *j, struct blob *to)
 	if (o == NULL)
 		return REFUSED;
 	if (o->type != MSGPACK_OBJECT_STR)
-		return refuse(j, "BoxValidationError: Invalid file transfer key");
+		return refuse(j, "BoxValidationError", "Invalid file transfer key");
 	j->fd = uploads_take(j->uploads, o->via.str.ptr, o->via.str.size, &size, &why);
 	*to = size > 0 ? (struct blob){ .len = size, .fd = j->fd } : blob_of("", 0);
 	if (j->fd == -1)
-		refuse(j, "BoxValidationError: %.*s", (int)why.len, why.data != NULL ? why.data : "");
+		refuse(j, "BoxValidationError", "%.*s", (int)why.len, why.data != NULL ? why.data : "");
 	buf_clear(&why);
 	return j->fd == -1 ? REFUSED : ASK;
 }
@@ -297,7 +297,7 @@ read_source_paths(struct job *j, struct strs *to)
 		return ASK;
 	size_t n = o->via.array.size;
 	if (n > LIM_SKILLS)
-		return refuse(j, "BoxValidationError: source_paths must have at most %d entries", LIM_SKILLS);
+		return refuse(j, "BoxValidationError", "source_paths must have at most %d entries", LIM_SKILLS);
 	to->v = msgpack_zone_malloc(j->zone, (n + 1) * sizeof(*to->v));
 	if (to->v == NULL)
 		return job_starved(j);

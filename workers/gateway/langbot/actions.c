@@ -140,11 +140,11 @@ hold_pings(struct actions *a)
 /* ---- out ------------------------------------------------------------------------------- */
 
 static void
-send_error(struct actions *a, const struct buf *seq, const char *text, size_t n)
+send_error(struct actions *a, const struct buf *seq, const char *class, const char *text, size_t n)
 {
 	struct buf out = { 0 };
 
-	envelope_error(&out, seq, text, n);
+	envelope_error(&out, seq, class, text, n);
 	if (out.failed) {
 		buf_clear(&out);
 		ws_finish(a->ws, WS_INTERNAL, "no memory");
@@ -154,19 +154,15 @@ send_error(struct actions *a, const struct buf *seq, const char *text, size_t n)
 }
 
 static void
-send_err(struct actions *a, const struct buf *seq, const struct err *e)
+send_text(struct actions *a, const struct buf *seq, const char *class, const char *text)
 {
-	struct buf text = { 0 };
-
-	buf_printf(&text, "%s: %s", err_class(e->code), e->text);
-	send_error(a, seq, text.data, text.len);
-	buf_clear(&text);
+	send_error(a, seq, class, text, strlen(text));
 }
 
 static void
-send_literal(struct actions *a, const struct buf *seq, const char *text)
+send_err(struct actions *a, const struct buf *seq, const struct err *e)
 {
-	send_error(a, seq, text, strlen(text));
+	send_text(a, seq, err_class(e->code), e->text);
 }
 
 static void
@@ -176,9 +172,9 @@ send_success(struct actions *a, const struct buf *seq, const struct buf *data)
 
 	envelope_success(&out, seq, data);
 	if (out.failed)
-		send_literal(a, seq, "BoxError: no memory for a reply");
+		send_text(a, seq, "BoxError", "no memory for a reply");
 	else if (out.len > LIM_WS_MESSAGE)
-		send_literal(a, seq, "ValueError: Runtime message exceeds 16777216 byte limit");
+		send_text(a, seq, "ValueError", "Runtime message exceeds 16777216 byte limit");
 	else
 		ws_send_text(a->ws, &out);
 	buf_clear(&out);
@@ -191,9 +187,9 @@ send_known(struct actions *a, const struct call *c)
 	const struct buf *answer = &c->asked.answer;
 
 	if (answer->failed)
-		send_literal(a, &c->seq, "BoxError: no memory for a reply");
+		send_text(a, &c->seq, "BoxError", "no memory for a reply");
 	else if (c->outcome == REFUSED)
-		send_error(a, &c->seq, answer->data, answer->len);
+		send_error(a, &c->seq, c->asked.class, answer->data, answer->len);
 	else
 		send_success(a, &c->seq, answer);
 }
@@ -283,7 +279,7 @@ bound_answer(struct call *c, struct job *j)
 		buf_clear(&j->answer);
 		j->answer = cut;
 	} else
-		c->outcome = refuse(j, "ValueError: a name of that length is not taken");
+		c->outcome = refuse(j, "ValueError", "a name of that length is not taken");
 }
 
 static void
@@ -302,7 +298,7 @@ on_action(struct actions *a, const struct action *action, const struct envelope_
 	if (c->outcome == ASK && action->ask == MSG_BOX_CANCEL)
 		((struct msg_box_cancel *)j.body)->call = c->target = call_named(a, in);
 	bound_answer(c, &j);
-	c->asked = (struct asked){ .answer = j.answer };
+	c->asked = (struct asked){ .answer = j.answer, .class = j.class };
 	pass_on(a, c, &j, &in->context);
 	fd_close(&j.fd);
 }
@@ -312,10 +308,10 @@ refuse_unknown(struct actions *a, const struct buf *seq, const msgpack_object *n
 {
 	struct buf text = { 0 };
 
-	buf_printf(&text, "ValueError: Action ");
+	buf_printf(&text, "Action ");
 	buf_append(&text, name->via.str.ptr, name->via.str.size);
 	buf_printf(&text, " not found");
-	send_error(a, seq, text.data, text.len);
+	send_error(a, seq, "ValueError", text.data, text.len);
 	buf_clear(&text);
 }
 
@@ -325,7 +321,7 @@ send_busy(struct actions *a, const struct buf *seq, size_t most)
 	struct buf text = { 0 };
 
 	buf_printf(&text, "Runtime connection is busy (max %zu concurrent actions)", most);
-	send_error(a, seq, text.data, text.len);
+	send_error(a, seq, NULL, text.data, text.len);
 	buf_clear(&text);
 }
 
@@ -343,7 +339,7 @@ on_request(struct actions *a, enum envelope_kind kind, const struct envelope_in 
 	if (a->busy[b] >= budget_most[b])
 		send_busy(a, &seq, budget_most[b]);
 	else if (kind == ENVELOPE_REFUSED)
-		send_error(a, &seq, in->refusal.data, in->refusal.len);
+		send_error(a, &seq, in->class, in->refusal.data, in->refusal.len);
 	else if (action == NULL)
 		refuse_unknown(a, &seq, in->action);
 	else
@@ -393,7 +389,7 @@ on_answer(struct actions *a, const struct call *c, struct msg *m)
 		send_err(a, &c->seq, &m->error);
 	else if (msg_expect(m, msg_def(t)->result, &e) == -1) {
 		log_error("conn=%lu reply to %s lost reason=\"%s\"", ws_conn(a->ws), msg_name(t), e.text);
-		send_literal(a, &c->seq, "BoxError: boxd's own reply is malformed");
+		send_text(a, &c->seq, "BoxError", "boxd's own reply is malformed");
 	} else if (c->outcome == ASK)
 		send_shaped(a, c, m->body);
 	else

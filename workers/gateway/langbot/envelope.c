@@ -95,13 +95,14 @@ refuse_misfits(struct envelope_in *in, struct misfits *m)
 {
 	enum envelope_kind k = ENVELOPE_ACTION;
 
-	if (m->starved)
-		buf_printf(&in->refusal, "BoxError: no memory for a message");
-	else if (m->n > 0) {
-		buf_printf(&in->refusal, "ValidationError: ");
+	if (m->starved) {
+		in->class = "BoxError";
+		buf_printf(&in->refusal, "no memory for a message");
+	} else if (m->n > 0) {
+		in->class = "ValidationError";
 		misfits_print(m, &in->refusal, TITLE);
 	}
-	if (in->refusal.len > 0)
+	if (in->class != NULL)
 		k = ENVELOPE_REFUSED;
 	misfits_clear(m);
 	return k;
@@ -137,7 +138,8 @@ envelope_read(struct envelope_in *in, const char *text, size_t n, msgpack_zone *
 	if (in->action == NULL)
 		return ignore(e, "neither an action nor a reply");
 	if (v == JSON_FAULTY) {
-		buf_printf(&in->refusal, "%s: %s", err_class(e->code), e->text);
+		in->class = err_class(e->code);
+		buf_printf(&in->refusal, "%s", e->text);
 		return ENVELOPE_REFUSED;
 	}
 	read_seq(&m, in);
@@ -177,42 +179,39 @@ envelope_success(struct buf *b, const struct buf *seq, const struct buf *data)
 	b->failed |= data->failed || seq->failed;
 }
 
-/* Two classes are not cut there, for upstream's handlers make their text themselves. */
+/* Upstream does not cut these two classes: its handlers make their text themselves. */
 static bool
-is_cut(const char *text, size_t class)
+is_cut(const char *class)
 {
-	return !(class == strlen("BoxValidationError") && memcmp(text, "BoxValidationError", class) == 0) &&
-	       !(class == strlen("BoxReadinessError") && memcmp(text, "BoxReadinessError", class) == 0);
+	return class == NULL || (strcmp(class, "BoxValidationError") != 0 && strcmp(class, "BoxReadinessError") != 0);
 }
 
-static size_t
-class_length(const char *text, size_t n)
+static void
+print_error(struct buf *b, const char *class, const char *text, size_t n)
 {
-	const char *colon = memmem(text, n, ": ", 2);
+	static const char notice[] = "... [protocol error truncated]";
+	size_t            most = is_cut(class) ? ERROR_MOST : ERROR_HUGE;
+	bool              long_text = py_len(text, n) > most;
 
-	return colon != NULL ? (size_t)(colon - text) : 0;
+	if (class != NULL)
+		buf_printf(b, "%s: ", class);
+	buf_append(b, text, long_text ? py_prefix(text, n, most) : n);
+	if (long_text)
+		buf_append(b, notice, sizeof(notice) - 1);
 }
 
 void
-envelope_error(struct buf *b, const struct buf *seq, const char *text, size_t n)
+envelope_error(struct buf *b, const struct buf *seq, const char *class, const char *text, size_t n)
 {
-	static const char notice[] = "... [protocol error truncated]";
-	size_t class = class_length(text, n), begin = class > 0 ? class + 2 : 0;
-	size_t     most = is_cut(text, class) ? ERROR_MOST : ERROR_HUGE;
-	struct buf cut = { 0 };
+	struct buf message = { 0 };
 
-	if (py_len(text + begin, n - begin) > most) {
-		buf_append(&cut, text, begin + py_prefix(text + begin, n - begin, most));
-		buf_append(&cut, notice, sizeof(notice) - 1);
-		text = cut.data;
-		n = cut.len;
-	}
+	print_error(&message, class, text, n);
 	buf_printf(b, "{\"seq_id\": ");
 	buf_append(b, seq->data, seq->len);
 	buf_printf(b, ", \"code\": 1, \"message\": ");
-	if (!cut.failed)
-		json_text(b, text, n);
+	if (!message.failed)
+		json_text(b, message.data, message.len);
 	buf_printf(b, ", \"data\": {}, \"chunk_status\": \"continue\"}");
-	b->failed |= cut.failed || seq->failed;
-	buf_clear(&cut);
+	b->failed |= message.failed || seq->failed;
+	buf_clear(&message);
 }

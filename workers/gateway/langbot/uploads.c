@@ -36,6 +36,8 @@ struct chunk {
 	wide                  length;
 	unsigned char         bytes[LIM_UPLOAD_CHUNK + 3]; /* the padding is decoded too */
 	size_t                n;
+	const char *class; /* of the refusal, static */
+	struct buf *why;   /* borrowed: its text */
 };
 
 void
@@ -79,9 +81,10 @@ find(struct uploads *u, const char *key, size_t n)
 /* ---- what a chunk says ------------------------------------------------------------ */
 
 static int
-refuse(struct buf *why, const char *text)
+refuse(struct chunk *c, const char *class, const char *text)
 {
-	buf_printf(why, "%s", text);
+	c->class = class;
+	buf_printf(c->why, "%s", text);
 	return -1;
 }
 
@@ -104,37 +107,38 @@ is_key(const char *p, size_t n)
 }
 
 static int
-read_key(struct chunk *c, const msgpack_object *data, struct buf *why)
+read_key(struct chunk *c, const msgpack_object *data)
 {
 	const msgpack_object *o = json_get(data, "file_key");
 
 	if (o == NULL)
-		return refuse(why, "KeyError: 'file_key'");
+		return refuse(c, "KeyError", "'file_key'");
 	if (o->type != MSGPACK_OBJECT_STR || !is_key(o->via.str.ptr, o->via.str.size))
-		return refuse(why, "ValueError: Invalid file transfer key");
+		return refuse(c, "ValueError", "Invalid file transfer key");
 	c->key = o->via.str.ptr;
 	c->key_len = o->via.str.size;
 	return 0;
 }
 
 static int
-read_place(struct chunk *c, const msgpack_object *data, struct buf *why)
+read_place(struct chunk *c, const msgpack_object *data)
 {
 	static const char *const names[] = { "chunk_base64", "chunk_index", "chunk_amount" };
 	const msgpack_object    *given[3];
 
 	for (int i = 0; i < 3; i++)
 		if ((given[i] = json_get(data, names[i])) == NULL) {
-			buf_printf(why, "KeyError: '%s'", names[i]);
+			buf_printf(c->why, "'%s'", names[i]);
+			c->class = "KeyError";
 			return -1;
 		}
 	c->base64 = given[0];
 	if (c->base64->type != MSGPACK_OBJECT_STR ||
 	    py_len(c->base64->via.str.ptr, c->base64->via.str.size) > (LIM_UPLOAD_CHUNK + 2) / 3 * 4)
-		return refuse(why, "ValueError: File transfer chunk exceeds the protocol limit");
+		return refuse(c, "ValueError", "File transfer chunk exceeds the protocol limit");
 	if (!strict_int(given[1], &c->index) || !strict_int(given[2], &c->amount) || c->amount <= 0 || c->index < 0 ||
 	    c->index >= c->amount)
-		return refuse(why, "ValueError: Invalid file chunk position");
+		return refuse(c, "ValueError", "Invalid file chunk position");
 	const msgpack_object *length = json_get(data, "file_length");
 	c->has_length = length != NULL && strict_int(length, &c->length);
 	return 0;
@@ -142,7 +146,7 @@ read_place(struct chunk *c, const msgpack_object *data, struct buf *why)
 
 /* Strict, as Python's validate=True: OpenSSL alone would skip blanks. */
 static int
-read_bytes(struct chunk *c, struct buf *why)
+read_bytes(struct chunk *c)
 {
 	static const char         alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	const msgpack_object_str *s = &c->base64->via.str;
@@ -152,32 +156,32 @@ read_bytes(struct chunk *c, struct buf *why)
 		padding++;
 	for (size_t i = 0; i < n - padding; i++)
 		if (memchr(alphabet, s->ptr[i], sizeof(alphabet) - 1) == NULL)
-			return refuse(why, "Error: Only base64 data is allowed");
+			return refuse(c, "Error", "Only base64 data is allowed");
 	if (n % 4 != 0)
-		return refuse(why, "Error: Incorrect padding");
+		return refuse(c, "Error", "Incorrect padding");
 	c->n = n / 4 * 3 - padding;
 	if (c->n > LIM_UPLOAD_CHUNK)
-		return refuse(why, "ValueError: File transfer chunk exceeds the protocol limit");
+		return refuse(c, "ValueError", "File transfer chunk exceeds the protocol limit");
 	return EVP_DecodeBlock(c->bytes, (const unsigned char *)s->ptr, (int)n) >= 0
 		   ? 0
-		   : refuse(why, "Error: Only base64 data is allowed");
+		   : refuse(c, "Error", "Only base64 data is allowed");
 }
 
 /* ---- the file --------------------------------------------------------------------- */
 
 static struct upload *
-begin(struct uploads *u, const struct chunk *c, struct buf *why)
+begin(struct uploads *u, struct chunk *c)
 {
 	struct upload *f;
 	struct err     e;
 
 	if (u->n >= LIM_UPLOADS || *u->total + LIM_UPLOAD_COST > LIM_UPLOADS_BYTES) {
-		refuse(why, "ValueError: Active file transfer capacity reached");
+		refuse(c, "ValueError", "Active file transfer capacity reached");
 		return NULL;
 	}
 	if ((f = calloc(1, sizeof(*f))) == NULL || (f->fd = memfd_new("upload", &e)) == -1) {
 		free(f);
-		refuse(why, "BoxError: no memory for an upload");
+		refuse(c, "BoxError", "no memory for an upload");
 		return NULL;
 	}
 	memcpy(f->key, c->key, c->key_len);
@@ -190,37 +194,37 @@ begin(struct uploads *u, const struct chunk *c, struct buf *why)
 
 /* The file that this chunk is the next of. */
 static struct upload *
-place(struct uploads *u, const struct chunk *c, struct buf *why)
+place(struct uploads *u, struct chunk *c)
 {
 	struct upload *f = find(u, c->key, c->key_len);
 
 	if (f == NULL && c->index == 0)
-		return begin(u, c, why);
+		return begin(u, c);
 	if (f != NULL && f->chunks == (uint64_t)c->index && f->amount == (uint64_t)c->amount)
 		return f;
-	refuse(why, "ValueError: Invalid file transfer capability");
+	refuse(c, "ValueError", "Invalid file transfer capability");
 	return NULL;
 }
 
 static int
-check_size(const struct uploads *u, const struct upload *f, const struct chunk *c, struct buf *why)
+check_size(const struct uploads *u, const struct upload *f, struct chunk *c)
 {
 	if (f->size + c->n > u->most || (c->has_length && c->length > (wide)u->most))
-		return refuse(why, "ValueError: File transfer exceeds the configured size limit");
+		return refuse(c, "ValueError", "File transfer exceeds the configured size limit");
 	if (*u->total + c->n > LIM_UPLOADS_BYTES)
-		return refuse(why, "ValueError: Active file transfer capacity reached");
+		return refuse(c, "ValueError", "Active file transfer capacity reached");
 	if (c->has_length && c->index == c->amount - 1 && c->length != (wide)(f->size + c->n))
-		return refuse(why, "ValueError: File transfer is not as long as its file_length");
+		return refuse(c, "ValueError", "File transfer is not as long as its file_length");
 	return 0;
 }
 
 static int
-append(struct uploads *u, struct upload *f, const struct chunk *c, struct buf *why)
+append(struct uploads *u, struct upload *f, struct chunk *c)
 {
-	if (check_size(u, f, c, why) == -1)
+	if (check_size(u, f, c) == -1)
 		return -1;
 	if (c->n > 0 && write(f->fd, c->bytes, c->n) != (ssize_t)c->n)
-		return refuse(why, "BoxError: no memory for an upload");
+		return refuse(c, "BoxError", "no memory for an upload");
 	f->size += c->n;
 	*u->total += c->n;
 	f->chunks++;
@@ -228,18 +232,18 @@ append(struct uploads *u, struct upload *f, const struct chunk *c, struct buf *w
 }
 
 int
-uploads_chunk(struct uploads *u, const msgpack_object *data, struct buf *why)
+uploads_chunk(struct uploads *u, const msgpack_object *data, const char **class, struct buf *why)
 {
-	struct chunk c = { .n = 0 };
+	struct chunk   c = { .why = why };
+	struct upload *f = NULL;
 
-	if (read_place(&c, data, why) == -1 || read_bytes(&c, why) == -1 || read_key(&c, data, why) == -1)
-		return -1;
-	struct upload *f = place(u, &c, why);
-	if (f == NULL)
-		return -1;
-	if (append(u, f, &c, why) == 0)
+	if (read_place(&c, data) == 0 && read_bytes(&c) == 0 && read_key(&c, data) == 0)
+		f = place(u, &c);
+	if (f != NULL && append(u, f, &c) == 0)
 		return 0;
-	forget(u, f);
+	if (f != NULL)
+		forget(u, f);
+	*class = c.class;
 	return -1;
 }
 

@@ -24,8 +24,8 @@ struct uploads {
 void uploads_init(struct uploads *, size_t *total, uint64_t most);
 void uploads_clear(struct uploads *);
 
-/* One __file_chunk; -1 and "Class: text" of the refusal. */
-int uploads_chunk(struct uploads *, const msgpack_object *data, struct buf *why);
+/* One __file_chunk; -1, and class and text of the refusal. */
+int uploads_chunk(struct uploads *, const msgpack_object *data, const char **class, struct buf *why);
 
 /*
  * Take a whole file out: its sealed memfd is the caller's, who closes it when it has been sent.  -1 and the text of

@@ -105,11 +105,9 @@ tell(const struct watch *w, enum phase phase, struct err *e)
 	else
 		err_set_part(e, E_QUOTA, PART_WHEN, "workspace quota cannot be checked %s: %s", phase_text[phase],
 		    obstacle(t, text));
-	if (w->lost)
-		return;
-	tell_where(w, e);
-	if (phase == DURING)
-		err_because(e, REASON_OUTGROWN, FIELD_NONE, 0);
+	if (!w->lost)
+		tell_where(w, e);
+	err_because(e, phase == DURING && !w->lost ? REASON_OUTGROWN : REASON_OVER, FIELD_NONE, 0);
 }
 
 /* ---- scanning --------------------------------------------------------------------------- */
