@@ -435,6 +435,7 @@ void
 args_init(struct args *a)
 {
 	*a = (struct args){ .name = "" };
+	a->socket = client_default_path(a->usual_socket);
 	msg_defaults(MSG_SPEC, &a->spec);
 	msg_defaults(MSG_EXEC, &a->exec);
 	a->exec.timeout_ms = 0; /* a person waits, and has Ctrl-C */

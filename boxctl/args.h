@@ -7,11 +7,13 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "client.h"
 #include "wire/msg.h"
 
 struct args {
 	/* every command */
-	const char *socket;
+	const char *socket; /* as given, or the usual one, which may be in the next */
+	char        usual_socket[CLIENT_PATH];
 	bool        json;
 	bool        help;
 	bool        version;

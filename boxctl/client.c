@@ -27,9 +27,8 @@ enum {
 /* ---- opening ---- */
 
 const char *
-client_default_path(void)
+client_default_path(char path[CLIENT_PATH])
 {
-	static char path[sizeof(((struct sockaddr_un *)0)->sun_path) + 1];
 	const char *told = getenv("BOXD_SOCKET"), *runtime = getenv("XDG_RUNTIME_DIR");
 
 	if (told != NULL && told[0] != '\0')
@@ -37,10 +36,9 @@ client_default_path(void)
 	if (geteuid() == 0)
 		return SYSTEM_SOCKET;
 	if (runtime != NULL && runtime[0] != '\0')
-		snprintf(path, sizeof(path), "%s/boxd/boxd.sock", runtime);
+		snprintf(path, CLIENT_PATH, "%s/boxd/boxd.sock", runtime);
 	else /* where an ordinary user's boxd goes then */
-		snprintf(
-		    path, sizeof(path), "%s/.local/state/boxd/run/boxd.sock", getenv("HOME") ? getenv("HOME") : "");
+		snprintf(path, CLIENT_PATH, "%s/.local/state/boxd/run/boxd.sock", getenv("HOME") ? getenv("HOME") : "");
 	return access(path, F_OK) == 0 ? path : SYSTEM_SOCKET;
 }
 

@@ -5,10 +5,13 @@
 #pragma once
 
 #include <stdbool.h>
+#include <sys/un.h>
 
 #include "interrupt.h"
 #include "wire/mp.h"
 #include "wire/msg.h"
+
+enum { CLIENT_PATH = sizeof(((struct sockaddr_un *)0)->sun_path) + 1 };
 
 struct client {
 	int               fd; /* owned; non-blocking */
@@ -21,8 +24,8 @@ struct client {
 	unsigned          patience;  /* this many signals end the wait for a reply */
 };
 
-/* $BOXD_SOCKET, or where a daemon of root or of this user listens. */
-const char *client_default_path(void);
+/* $BOXD_SOCKET, or where a daemon of root or of this user listens; its text may be in path. */
+const char *client_default_path(char path[CLIENT_PATH]);
 
 /* -1: the text names the socket, the reason and the remedy. */
 int  client_open(struct client *, const char *path, struct err *);

@@ -39,18 +39,12 @@ usage_error(const char *command, const struct err *e)
 	return EXIT_USAGE;
 }
 
-const char *
-cmd_socket(const struct args *a)
-{
-	return a->socket != NULL ? a->socket : client_default_path();
-}
-
 int
 cmd_ask(const struct args *a, enum msg_type t, const void *body, struct client *c, struct msg *reply)
 {
 	struct err e;
 
-	if (client_open(c, cmd_socket(a), &e) == 0 && client_call(c, t, body, reply, &e) == 0)
+	if (client_open(c, a->socket, &e) == 0 && client_call(c, t, body, reply, &e) == 0)
 		return EXIT_OK;
 	complain("%s", e.text);
 	client_close(c);
@@ -85,7 +79,7 @@ cmd_interruptible(const struct args *a, int (*work)(struct client *, const struc
 	struct err       e;
 	int              code = EXIT_BOXD;
 
-	if (client_open(&c, cmd_socket(a), &e) == -1 || interrupt_open(&in, &e) == -1)
+	if (client_open(&c, a->socket, &e) == -1 || interrupt_open(&in, &e) == -1)
 		complain("%s", e.text);
 	else {
 		c.interrupt = &in;

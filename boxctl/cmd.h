@@ -37,9 +37,6 @@ void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* A wrong command line: EXIT_USAGE, after saying so. */
 int usage_error(const char *command, const struct err *);
 
-/* The socket these arguments mean. */
-const char *cmd_socket(const struct args *);
-
 /*
  * Connect and ask once.  EXIT_OK: *reply and the connection await cmd_done; else
  * the exit code, after saying why.

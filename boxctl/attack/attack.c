@@ -337,7 +337,7 @@ run_alone(struct attack *a, struct err *e)
 static int
 connect_to(struct attack *a, struct client *c, struct err *e)
 {
-	if (client_open(c, cmd_socket(a->args), e) == -1)
+	if (client_open(c, a->args->socket, e) == -1)
 		return -1;
 	c->interrupt = &a->interrupt;
 	c->patience = 1;
@@ -410,7 +410,7 @@ delete_sessions(struct attack *a)
 	struct client     c;
 	struct err        e;
 
-	if (client_open(&c, cmd_socket(a->args), &e) == -1) {
+	if (client_open(&c, a->args->socket, &e) == -1) {
 		complain("sessions %s* may be left behind for %d s: %s", a->session, IDLE_SEC, e.text);
 		return;
 	}

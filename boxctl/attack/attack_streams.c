@@ -67,7 +67,7 @@ put_request(struct attack *a, struct err *e)
 static int
 start_boxctl(struct attack *a, int stream, const char *command, pid_t *pid)
 {
-	char *argv[] = { "boxctl", "--socket", (char *)cmd_socket(a->args), "exec", a->session, "-t", "60", "-c",
+	char *argv[] = { "boxctl", "--socket", (char *)a->args->socket, "exec", a->session, "-t", "60", "-c",
 		(char *)command, NULL };
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t          attr;

@@ -20,7 +20,7 @@ ask_daemon(const struct args *a, struct client *c, struct msg *reply, struct err
 	struct msg_status ask;
 
 	msg_defaults(MSG_STATUS, &ask);
-	if (client_open(c, cmd_socket(a), e) == 0 && client_call(c, MSG_STATUS, &ask, reply, e) == 0)
+	if (client_open(c, a->socket, e) == 0 && client_call(c, MSG_STATUS, &ask, reply, e) == 0)
 		return true;
 	client_close(c);
 	return false;
@@ -56,7 +56,7 @@ print_all(const struct args *a, const struct probe *probes, size_t n, const stru
 	print_probes(probes, n);
 	printf("\nisolation for a boxd of uid %u:\n", (unsigned)geteuid());
 	render_lines(MSG_ISOLATION, here, 2);
-	printf("\nisolation by the boxd at %s:\n", text_safe(cmd_socket(a)));
+	printf("\nisolation by the boxd at %s:\n", text_safe(a->socket));
 	if (daemon != NULL)
 		render_lines(MSG_ISOLATION, &daemon->isolation, 2);
 	else
@@ -85,7 +85,7 @@ print_json(const struct args *a, const struct probe *probes, size_t n, const str
 
 	for (size_t i = 0; i < n; i++)
 		json_array_append_new(rows, json_probe(&probes[i]));
-	json_object_set_new(there, "socket", render_json_string(cmd_socket(a)));
+	json_object_set_new(there, "socket", render_json_string(a->socket));
 	if (daemon != NULL)
 		json_object_set_new(there, "isolation", render_json(MSG_ISOLATION, &daemon->isolation));
 	else

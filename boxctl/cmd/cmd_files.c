@@ -97,7 +97,7 @@ cmd_files(const struct args *a)
 	struct err               e = { 0 };
 	int                      code = EXIT_OK;
 
-	if (t == NULL || client_open(&c, cmd_socket(a), &e) == -1 || place_parse_session(&p, a->v[0], &c, &e) == -1 ||
+	if (t == NULL || client_open(&c, a->socket, &e) == -1 || place_parse_session(&p, a->v[0], &c, &e) == -1 ||
 	    show(&c, &p, t, all, &e) == -1) {
 		complain("%s", e.text);
 		code = c.fd == -1 || c.broken ? EXIT_BOXD : EXIT_REFUSED;

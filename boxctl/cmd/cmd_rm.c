@@ -40,7 +40,7 @@ cmd_rm(const struct args *a)
 	struct err    e;
 	int           worst = EXIT_OK;
 
-	if (client_open(&c, cmd_socket(a), &e) == -1) {
+	if (client_open(&c, a->socket, &e) == -1) {
 		complain("%s", e.text);
 		worst = EXIT_BOXD;
 	}

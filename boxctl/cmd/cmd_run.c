@@ -47,7 +47,7 @@ static void delete (struct client *c, const struct args *a, const char *name)
 
 	if (c->broken) {
 		client_close(c);
-		if (client_open(c, cmd_socket(a), &e) == -1) {
+		if (client_open(c, a->socket, &e) == -1) {
 			complain("session %s may be left behind: %s", name, e.text);
 			return;
 		}

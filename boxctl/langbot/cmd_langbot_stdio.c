@@ -251,7 +251,7 @@ cmd_langbot_stdio(const struct args *a)
 {
 	struct bridge   b = { .ws.fd = -1, .in.fd = -1 };
 	struct buf      headers = { 0 };
-	struct ws_where where = { .socket = cmd_socket(a), .url = a->url, .path = "/rpc/ws" };
+	struct ws_where where = { .socket = a->socket, .url = a->url, .path = "/rpc/ws" };
 	struct err      e;
 	int             code = EXIT_REFUSED;
 

@@ -360,15 +360,14 @@ hostpath_open(struct hostpath *h, const struct hostpath_ask *ask, const struct m
 /* ---- which file system ---------------------------------------------------------------- */
 
 const char *
-hostpath_fs(int fd)
+hostpath_fs(int fd, char name[FS_NAME])
 {
-	static char name[64];
-	int         wanted = hostview_mount_id(fd), id;
-	char       *line = NULL;
-	size_t      size = 0;
-	FILE       *f = fopen("/proc/self/mountinfo", "re");
+	int    wanted = hostview_mount_id(fd), id;
+	char  *line = NULL;
+	size_t size = 0;
+	FILE  *f = fopen("/proc/self/mountinfo", "re");
 
-	snprintf(name, sizeof(name), "unknown");
+	snprintf(name, FS_NAME, "unknown");
 	while (f != NULL && getline(&line, &size, f) != -1) {
 		const char *type = strstr(line, " - ");
 

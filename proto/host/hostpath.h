@@ -39,7 +39,9 @@ struct hostpath {
 /* The rules are those of the message.  -1: the text names field, path, rule and remedy; nothing was made. */
 int hostpath_open(struct hostpath *, const struct hostpath_ask *, const struct msg_worker_start *rules, struct err *);
 
+enum { FS_NAME = 64 };
+
 /* "ext4": for messages about what a file system cannot do. */
-const char *hostpath_fs(int fd);
+const char *hostpath_fs(int fd, char name[FS_NAME]);
 
 #endif

@@ -60,14 +60,15 @@ struct check {
 	struct hostview                view;
 };
 
+enum { NAMED = 700, CEILING = 400 }; /* bytes of texts */
+
 /* "/a/link (really /a/b)": what was asked for, and what it is. */
 static const char *
-named(const char *asked, const char *real)
+named(const char *asked, const char *real, char text[NAMED])
 {
-	static char text[700];
-	char        normal[LIM_PATH + 1];
+	char normal[LIM_PATH + 1];
 
-	snprintf(text, sizeof(text), "%.300s", log_escape(asked, strlen(asked)));
+	snprintf(text, NAMED, "%.300s", log_escape(asked, strlen(asked)));
 	if (!path_normal(asked, normal) || strcmp(normal, real) != 0)
 		snprintf(text + strlen(text), 350, " (really %.300s)", log_escape(real, strlen(real)));
 	return text;
@@ -77,8 +78,9 @@ static int
 refuse(const struct check *c, const char *name, enum relation how, const struct msg_path_rule *r, const char *closed,
     struct err *e)
 {
-	const char *is = kinds[r->rule].is, *remedy = kinds[r->rule].remedy, *path = named(c->ask->path, name);
-	char        open[300] = "";
+	const char *is = kinds[r->rule].is, *remedy = kinds[r->rule].remedy;
+	char        open[300] = "", text[NAMED];
+	const char *path = named(c->ask->path, name, text);
 
 	if (kinds[r->rule].openable && how == BELOW)
 		snprintf(open, sizeof(open), ", or let the operator open it with mounts.allow = %.200s in boxd.conf",
@@ -279,16 +281,14 @@ check_rules(const struct check *c, struct err *e)
 
 /* The paths of a ceiling, as far as they fit into a sentence. */
 static const char *
-ceiling(const struct msg_worker_start *w, enum mount_rule which)
+ceiling(const struct msg_worker_start *w, enum mount_rule which, char text[CEILING])
 {
-	static char text[400];
-	size_t      n = 0;
+	size_t n = 0;
 
 	*text = '\0';
-	for (size_t i = 0; i < w->rules.n && n < sizeof(text); i++)
+	for (size_t i = 0; i < w->rules.n && n < CEILING; i++)
 		if (w->rules.v[i].rule == which)
-			n += (size_t)snprintf(
-			    text + n, sizeof(text) - n, "%s%s", n > 0 ? ", " : "", w->rules.v[i].path);
+			n += (size_t)snprintf(text + n, CEILING - n, "%s%s", n > 0 ? ", " : "", w->rules.v[i].path);
 	return text;
 }
 
@@ -310,14 +310,16 @@ is_under(const char *real, const struct msg_worker_start *w, enum mount_rule whi
 static int
 check_ceilings(const struct hostpath_ask *ask, const char *real, const struct msg_worker_start *w, struct err *e)
 {
+	char path[NAMED], text[CEILING];
+
 	if (!is_under(real, w, RULE_ALLOW))
 		return err_set(e, E_INVALID,
 		    "%s: %.350s is outside of mounts.allow (%s); choose a directory below one of these, "
 		    "or let the operator add it to mounts.allow in boxd.conf",
-		    ask->field, named(ask->path, real), ceiling(w, RULE_ALLOW));
+		    ask->field, named(ask->path, real, path), ceiling(w, RULE_ALLOW, text));
 	if (!is_under(real, w, RULE_ROOT))
 		return err_set(e, E_INVALID, "%s: %.350s is outside of LangBot's allowed_mount_roots (%s)", ask->field,
-		    named(ask->path, real), ceiling(w, RULE_ROOT));
+		    named(ask->path, real, path), ceiling(w, RULE_ROOT, text));
 	return 0;
 }
 
@@ -368,7 +370,7 @@ is_engine(const char *path)
 static int
 check_engines(const struct check *c, struct err *e)
 {
-	char  *line = NULL;
+	char  *line = NULL, text[NAMED];
 	size_t size = 0;
 	int    r = 0;
 	FILE  *f = fopen("/proc/net/unix", "re");
@@ -384,7 +386,7 @@ check_engines(const struct check *c, struct err *e)
 				r = err_set(e, E_INVALID,
 				    "%s: %s contains %.300s, the socket of a container engine; choose a directory "
 				    "without it",
-				    c->ask->field, named(c->ask->path, c->view.v[0].path),
+				    c->ask->field, named(c->ask->path, c->view.v[0].path, text),
 				    log_escape(path, strlen(path)));
 	}
 	if (f != NULL)

@@ -144,8 +144,12 @@ int spec_refuse_blocked(const struct langbot *, const char *field, const char *p
 /* Are its host paths under the roots that LangBot configured? */
 int spec_check_roots(const struct langbot *, const struct msg_spec *, struct err *);
 
-/* Of a host_path that lies below the default workspace and is this session's to have made, the part below; else NULL. */
-const char *spec_below_workspace(const struct langbot *, const struct msg_spec *, const char *session);
+/*
+ * Of a host_path that lies below the default workspace and is this session's to have made, the part below; else NULL.
+ * It is in normal, which the caller gives.
+ */
+const char *spec_below_workspace(
+    const struct langbot *, const struct msg_spec *, const char *session, char normal[LIM_PATH + 1]);
 
 /*
  * Where LangBot's own directory is not known, the host_path of a session that was made tells where it keeps its

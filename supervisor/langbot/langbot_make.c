@@ -119,7 +119,9 @@ on_host_made(struct action *a, const struct msg *reply)
 static void
 make_new(struct action *a)
 {
-	const char *below = a->making->host_made ? NULL : spec_below_workspace(a->langbot, &a->making->native, a->name);
+	char        path[LIM_PATH + 1];
+	const char *below = a->making->host_made ? NULL
+						 : spec_below_workspace(a->langbot, &a->making->native, a->name, path);
 	struct err  e;
 
 	if (check_room(a, &e) == -1)

@@ -275,9 +275,8 @@ may_make(const struct langbot *l, const char *below, const char *session)
 }
 
 const char *
-spec_below_workspace(const struct langbot *l, const struct msg_spec *s, const char *session)
+spec_below_workspace(const struct langbot *l, const struct msg_spec *s, const char *session, char normal[LIM_PATH + 1])
 {
-	static char normal[LIM_PATH + 1];
 	const char *root = l->paths.default_workspace, *below;
 
 	if (*root == '\0' || *s->host_path == '\0' || s->host_path_mode == MOUNT_NONE)

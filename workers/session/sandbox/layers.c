@@ -72,12 +72,13 @@ static int
 not_mappable(const struct layers *l, int dir, const char *path, const char *at, struct err *e)
 {
 	int         why = errno;
+	char        fs[FS_NAME];
 	AUTO_FD int fd = openat(dir, *path == '\0' ? "." : path, O_PATH | O_CLOEXEC);
 
 	return err_set(e, E_BACKEND,
 	    "%s%s is on %s, which cannot be id-mapped (%s), so it cannot be a layer of this root: "
 	    "ext4, xfs, btrfs and tmpfs can",
-	    l->image ? "spec.image: the image" : "spec.read_only_rootfs: ", l->image ? "" : at, hostpath_fs(fd),
+	    l->image ? "spec.image: the image" : "spec.read_only_rootfs: ", l->image ? "" : at, hostpath_fs(fd, fs),
 	    strerror(why));
 }
 

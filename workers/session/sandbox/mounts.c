@@ -101,6 +101,8 @@ static int
 detach(struct mounts *m, struct mount_entry *en, const struct hostpath *h, const struct hostpath_ask *ask,
     uint64_t uid_base, struct err *e)
 {
+	char fs[FS_NAME];
+
 	en->tree = tree_copy(h->fd, "", false, attributes(en));
 	if (en->tree == -1)
 		return err_sys(e, "%s: mount %s", ask->field, h->real);
@@ -114,7 +116,7 @@ detach(struct mounts *m, struct mount_entry *en, const struct hostpath *h, const
 	return err_set(e, E_INVALID,
 	    "%s: %s is on %s, which cannot be id-mapped, so the sandbox could not write there as its owner; "
 	    "mount it read-only, or choose a directory on another file system such as ext4, xfs, btrfs or tmpfs",
-	    ask->field, h->real, hostpath_fs(h->fd));
+	    ask->field, h->real, hostpath_fs(h->fd, fs));
 }
 
 /* A copy that boxd has verified, in the directory that came with the spec; nobody else can write there. */
