@@ -13,6 +13,7 @@
  */
 #include "host/hostrules.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -410,6 +411,7 @@ hostrules_check(
 		return -1;
 	if (hostview_open(&c.view, fd, real, e) == -1)
 		return err_prefix(e, "%s", ask->field);
+	assert(c.view.n > 0);
 	r = check_rules(&c, e) == -1 || check_ceilings(ask, real, rules, e) == -1 || check_engines(&c, e) == -1 ? -1
 														: 0;
 	hostview_clear(&c.view);

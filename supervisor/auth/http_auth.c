@@ -5,6 +5,7 @@
  *
  * Answers to what an attempt asked may come before the asking function returns, so nothing is done with it after that.
  */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/log.h"
@@ -49,6 +50,7 @@ finish(struct attempt *a)
 	struct auth     *auth = a->auth;
 	struct identity *id = gateway_client(auth->boxd->gateway, a->conn);
 
+	assert(a->asked == 0);
 	ev_timer_stop(auth->boxd->loop, &a->slow);
 	if (id != NULL)
 		id->asking = false;
@@ -116,6 +118,7 @@ auth_conn_gone(struct auth *auth, uint64_t conn)
 		if (conn != 0 && a->conn != conn)
 			continue;
 		ask_drop(auth->boxd, a->asked);
+		a->asked = 0;
 		finish(a);
 	}
 }
@@ -316,6 +319,7 @@ ask_readiness(struct attempt *a, ask_fn *fn)
 	struct boxd *h = a->auth->boxd;
 	struct err   e;
 
+	assert(a->asked == 0); /* an attempt waits for one answer at most */
 	a->asked = ask_open(h, MSG_NONE, fn, a, &e);
 	if (a->asked == 0)
 		fail(a, &e);

@@ -1,5 +1,6 @@
 #include "auth/identity.h"
 
+#include <assert.h>
 #include <grp.h>
 #include <search.h>
 #include <stdio.h>
@@ -153,6 +154,7 @@ identity_find(const struct identities *ids, uint64_t conn)
 void
 identity_becomes_rpc(struct identities *ids, struct identity *id)
 {
+	assert(id->kind == ID_STRANGER); /* what a client is it stays */
 	id->kind = ID_RPC;
 	ids->rpc++;
 }
@@ -160,6 +162,7 @@ identity_becomes_rpc(struct identities *ids, struct identity *id)
 int
 identity_becomes_relay(struct identity *id, const struct relay_right *right, struct err *e)
 {
+	assert(id->kind == ID_STRANGER && id->relay == NULL);
 	id->relay = malloc(sizeof(*id->relay));
 	if (id->relay == NULL)
 		return err_set(e, E_SYS, "no memory for a relay");
@@ -194,6 +197,7 @@ identity_forget(struct identities *ids, uint64_t conn)
 	if (id == NULL)
 		return;
 	tdelete(id, &ids->tree, by_conn);
+	assert(ids->count > 0 && (id->kind != ID_RPC || ids->rpc > 0));
 	ids->count--;
 	ids->rpc -= id->kind == ID_RPC;
 	identity_free(id);

@@ -3,6 +3,7 @@
  */
 #include "langbot/admission.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -74,15 +75,17 @@ static void
 reap(struct admission *a)
 {
 	struct msg_context whose;
+	uint64_t           now = now_us();
 
-	if (now_us() < a->next_us)
+	if (now < a->next_us)
 		return;
-	while (book_expire(a->book, now_us(), &whose)) {
+	while (book_expire(a->book, now, &whose)) {
 		log_info("admission workspace=%s generation=%lu: the grant has expired",
 		    log_escape(whose.workspace, strlen(whose.workspace)), whose.generation);
 		langbot_drop_sessions(a->boxd->langbot, &whose, NULL, gone, NULL);
 	}
 	arm(a);
+	assert(a->next_us > now); /* no grant that has expired is left */
 }
 
 static void

@@ -1,5 +1,6 @@
 #include "langbot/admission_book.h"
 
+#include <assert.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
@@ -220,6 +221,7 @@ forget_grant(struct book *b, struct record *r)
 			b->granted[i] = b->granted[--b->n];
 			r->granted = false;
 		}
+	assert(!r->granted); /* every record with a grant is in that list */
 }
 
 static int
@@ -227,6 +229,7 @@ add_grant(struct book *b, struct record *r, struct err *e)
 {
 	if (r->granted)
 		return 0;
+	assert(b->n <= b->room);
 	if (b->n == b->room) {
 		size_t          room = b->room == 0 ? 16 : b->room * 2;
 		struct record **more = reallocarray(b->granted, room, sizeof(struct record *));
@@ -248,6 +251,7 @@ book_install(struct book *b, const struct msg_box_grant *g, uint64_t now_us, enu
 
 	if (r == NULL)
 		return -1;
+	assert(g->revision > r->seen.revoked && g->revision >= r->seen.revision && g->generation >= r->seen.generation);
 	bool active = r->granted && r->grant.expires_us > now_us;
 	if (active && r->grant.revision == g->revision && r->grant.generation == g->generation &&
 	    g->expires_us < r->grant.expires_us) {
@@ -296,6 +300,7 @@ book_revoke(struct book *b, const struct msg_box_revoke_grant *v, struct err *e)
 
 	if (r == NULL)
 		return -1;
+	assert(v->revision >= r->seen.revision); /* book_judge_revocation has seen to it */
 	forget_grant(b, r);
 	r->seen.revision = r->seen.revoked = v->revision;
 	return 0;

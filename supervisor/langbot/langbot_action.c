@@ -1,4 +1,5 @@
 /* Actions and their questions. */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +54,7 @@ void
 action_free(struct action *a)
 {
 	TAILQ_REMOVE(&a->langbot->actions, a, next);
+	assert(a->langbot->long_bytes >= a->long_bytes);
 	a->langbot->long_bytes -= a->long_bytes;
 	ask_drop(a->langbot->boxd, a->asked); /* its answer, if it can still come, finds nobody */
 	if (a->making != NULL)
@@ -122,6 +124,7 @@ action_wait(struct action *a, step_fn *fn)
 {
 	struct err e;
 
+	assert(a->asked == 0); /* an action waits for one answer at most */
 	a->step = fn;
 	a->asked = ask_open(a->langbot->boxd, MSG_NONE, on_answer, a, &e);
 	if (a->asked != 0)
@@ -133,6 +136,7 @@ action_wait(struct action *a, step_fn *fn)
 void
 action_ask(struct action *a, enum msg_type t, const void *body, step_fn *fn)
 {
+	assert(a->asked == 0);
 	a->step = fn;
 	ask_as(a->langbot->boxd, &a->asked, t, body, on_answer, a);
 }

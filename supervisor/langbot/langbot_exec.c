@@ -1,4 +1,6 @@
 /* box_exec: a session, a command in it, and the truth about its end. */
+#include <assert.h>
+
 #include "core/registry.h"
 #include "langbot/exec_notice.h"
 #include "langbot/langbot_impl.h"
@@ -58,6 +60,7 @@ end_session_first(struct action *a, struct msg_box_result *r, step_fn *then)
 {
 	struct err e;
 
+	assert(a->making->result_kept.msg.body == NULL); /* a command has one result */
 	a->making->result = *r;
 	if (owned_msg_copy(&a->making->result_kept, MSG_BOX_RESULT, &a->making->result, &e) == -1)
 		action_fail(a, &e);

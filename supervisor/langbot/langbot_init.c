@@ -2,6 +2,7 @@
  * box_init: LangBot's box section, applied whole or not at all.  It comes with every connect.  The store tries the
  * directories first; only when it stands the rest is taken over, and written down for the next boxd.  One at a time.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -160,6 +161,7 @@ on_store(void *arg, const struct msg *reply)
 	struct action  *a = next_init(l);
 	struct err      e = { 0 };
 
+	assert(l->configuring && a != NULL); /* no BOX_INIT goes before its answer */
 	l->configuring = false;
 	if (reply->failed)
 		action_fail(a, &reply->error);

@@ -3,6 +3,7 @@
  *
  *	[admitted: its directory, its skill] -> named -> [the one that is closing is gone] -> [its host_path is made] -> CREATE
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -326,6 +327,7 @@ session_request_start(struct action *a, const struct msg_box_spec *spec, step_fn
 {
 	struct langbot *l = a->langbot;
 
+	assert(a->making == NULL);
 	a->making = calloc(1, sizeof(*a->making));
 	if (a->making == NULL) {
 		fail(a, E_SYS, "no memory for a request");
@@ -348,6 +350,7 @@ session_request_start(struct action *a, const struct msg_box_spec *spec, step_fn
 void
 session_request_again(struct action *a)
 {
+	assert(!a->making->again); /* there is one second try */
 	a->making->again = true;
 	use_spec(a);
 }

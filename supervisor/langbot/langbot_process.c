@@ -1,4 +1,5 @@
 /* Managed processes, and box_get_session, which tells them. */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -244,6 +245,7 @@ on_one_looked_at(struct action *a, const struct msg *reply)
 	size_t            i = p->seen;
 	struct err        e;
 
+	assert(i < p->list.processes.n);
 	/* one that was forgotten meanwhile is as the list told it */
 	p->v[i].info = reply->failed ? p->list.processes.v[i] : *(const struct msg_process_info *)reply->body;
 	if (owned_msg_copy(&p->v[i].kept, MSG_PROCESS_INFO, &p->v[i].info, &e) == -1) {
@@ -268,6 +270,7 @@ tell_session(struct action *a)
 		return;
 	}
 	struct msg_box_session session = box_session(a->langbot, s, action_logical(a), id);
+	assert(p->seen <= LIM_PROCESSES);
 	session.processes.v = all;
 	for (size_t i = 0; i < p->seen; i++)
 		all[session.processes.n++] = box_process(action_logical(a), &p->v[i].info);

@@ -5,6 +5,7 @@
  * asked beside each other and none waits for a command.  What fails, is cut or does not come in time is told as an error
  * in the answer, and why in the log; the rest counts.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +77,7 @@ storage_free(struct storage *s)
 static void
 came(struct storage *s)
 {
+	assert(s->due > 0);
 	if (--s->due == 0)
 		finish(s);
 }
@@ -185,6 +187,7 @@ on_part(void *arg, const struct msg *reply)
 		part_failed(p, reply->error.text);
 	else
 		part_counted(p, reply->body);
+	assert(s->busy > 0);
 	s->busy--;
 	ask_more(s);
 	came(s);
@@ -206,7 +209,8 @@ ask_part(struct part *p)
 	p->answered = true;
 	part_failed(p, e.text);
 	s->busy--;
-	s->due--; /* not the last: whoever asks holds one */
+	assert(s->due > 1); /* ask_more's caller holds one */
+	s->due--;
 }
 
 static void
@@ -260,6 +264,7 @@ add_part(struct sums *t, const struct part *p)
 static void
 put(struct msg_box_storage_result *r, const struct msg_box_directory *d)
 {
+	assert(r->directories.n < ON_HOST + INSIDE + 1); /* the room in finish() */
 	r->directories.v[r->directories.n++] = *d;
 	if (*d->parent_key == '\0')
 		r->size_bytes += d->amount.size_bytes;

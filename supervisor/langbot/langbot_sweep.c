@@ -1,4 +1,5 @@
 /* Ending sessions, one or many, and waiting until nothing is left of them. */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@ one_less(struct sweep *s)
 	struct boxd *h = s->boxd;
 	uint64_t     id = s->id;
 
+	assert(s->left > 0);
 	if (--s->left > 0)
 		return;
 	LIST_REMOVE(s, next);
@@ -103,10 +105,12 @@ sweep(struct langbot *l, struct group_key of, bool (*want)(const char *, const v
     uint64_t id, struct err *e)
 {
 	struct wanted w = { .want = want, .arg = want_arg };
+	size_t        room = registry_sum(l->boxd->registry, of).n[SESSIONS];
 
-	w.names = calloc(registry_sum(l->boxd->registry, of).n[SESSIONS] + 1, sizeof(*w.names));
+	w.names = calloc(room + 1, sizeof(*w.names));
 	if (w.names != NULL)
 		registry_each_of(l->boxd->registry, of, collect, &w);
+	assert(w.n <= room);
 	int r = w.names == NULL ? -1 : end_named(l, w.names, w.n, id, e);
 	free(w.names);
 	return r == 0 ? 0 : close_unnamed(l, of, &w, e);
@@ -194,6 +198,7 @@ on_all_gone(void *arg, const struct msg *reply)
 	struct action  *a = TAILQ_FIRST(&l->actions), *next;
 
 	(void)reply;
+	assert(l->shutting_down > 0);
 	if (--l->shutting_down > 0)
 		return;
 	for (; a != NULL; a = next) {

@@ -4,6 +4,7 @@
  */
 #include "langbot/readiness.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -218,6 +219,7 @@ measure(struct readiness *r)
 	struct findings    none = { .workspace = true }; /* not tried: what is known of it counts */
 	struct err         e = { .text = "" };
 
+	assert(r->trial == NULL); /* one at a time */
 	r->again = false;
 	if (is_available(h) && *langbot_paths(h->langbot)->default_workspace != '\0')
 		r->trial = trial_open(r->boxd, on_trial, r, &e);

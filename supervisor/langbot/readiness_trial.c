@@ -4,6 +4,7 @@
  */
 #include "langbot/readiness_trial.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -239,6 +240,7 @@ ask_skills(struct trial *t)
 {
 	struct msg reply = { .failed = true };
 
+	assert(t->probe == 0);
 	ev_timer_start(t->boxd->loop, &t->late);
 	t->probe = store_ask(t->boxd->store, MSG_STORE_PROBE, &(struct msg_store_probe){}, on_skills, t, &reply.error);
 	if (t->probe == 0)
@@ -271,6 +273,7 @@ ask_directory_end(struct trial *t)
 static void
 finish(struct trial *t)
 {
+	assert(t->probe == 0 && !ev_is_active(&t->late));
 	t->fn(t->arg, &t->found); /* which closes it */
 }
 

@@ -4,6 +4,7 @@
  */
 #include "langbot/tenancy.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <inttypes.h>
 #include <sodium.h>
@@ -208,6 +209,7 @@ tenancy_groups(const char *session, struct group_key keys[TENANCY_GROUPS])
 		keys[n++] = (struct group_key){ session,
 			GENERATION_AT + strspn(session + GENERATION_AT, "0123456789") + 1 };
 	}
+	assert(n <= TENANCY_GROUPS);
 	return n;
 }
 
@@ -364,6 +366,7 @@ advance(struct tenancy *t, struct fence *f, const char *ns, const struct msg_con
 		return -1;
 	if (f == NULL && (f = add(t, ns)) == NULL)
 		return err_set(e, E_SYS, "no memory for the fence");
+	assert(c->generation > f->generation); /* the fence never goes back */
 	f->generation = c->generation;
 	keep_short(t);
 	log_info("workspace=%s generation=%" PRIu64, ns, c->generation);

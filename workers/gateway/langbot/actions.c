@@ -11,6 +11,7 @@
  */
 #include "langbot/actions.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -91,6 +92,7 @@ call_add(struct actions *a, struct call *c)
 static void
 call_remove(struct actions *a, struct call *c)
 {
+	assert(a->busy[budget_of(c->action)] > 0);
 	TAILQ_REMOVE(&a->calls, c, next);
 	a->busy[budget_of(c->action)]--;
 }

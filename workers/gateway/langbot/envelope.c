@@ -1,5 +1,6 @@
 #include "langbot/envelope.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/bounds.h"
@@ -155,6 +156,7 @@ envelope_read(struct envelope_in *in, const char *text, size_t n, msgpack_zone *
 void
 envelope_seq(struct buf *b, const msgpack_object *seq)
 {
+	assert(b->len == 0);
 	if (seq != NULL)
 		json_write(b, seq);
 	if (seq == NULL || b->len > SEQ_MOST) {

@@ -144,8 +144,8 @@ owner_place(msgpack_object *o, const struct jsontext *key)
 {
 	for (size_t i = 0; i < OWNER_KEYS; i++)
 		if (jsontext_is(key, owner_keys[i]) && json_get(o, owner_keys[i]) == NULL) {
+			assert(o->via.map.size < OWNER_KEYS); /* each comes once */
 			msgpack_object_kv *kv = &o->via.map.ptr[o->via.map.size++];
-
 			set_text(&kv->key, owner_keys[i], strlen(owner_keys[i]));
 			kv->val = (msgpack_object){ .type = MSGPACK_OBJECT_NIL };
 			return &kv->val;
@@ -170,6 +170,7 @@ find_owner(const char *text, size_t n, msgpack_zone *zone, msgpack_object *o)
 	for (char kind, before = '{'; (kind = jsontext_next(&left, &t)) != 0; before = kind) {
 		const char *p = t.p - (kind == '"');
 
+		assert(text <= p && p < left.p && left.p + left.n == text + n); /* a token is in the text */
 		if (depth == 1 && before == ':' && place != NULL && strchr("\"0a", kind) != NULL)
 			json_parse(p, (size_t)(left.p - p), zone, place, &ignored);
 		else if (depth == 1 && before != ':' && kind == '"')

@@ -184,6 +184,7 @@ begin(struct uploads *u, struct chunk *c)
 		refuse(c, "BoxError", "no memory for an upload");
 		return NULL;
 	}
+	assert(c->key_len <= KEY_MOST); /* is_key has seen to it */
 	memcpy(f->key, c->key, c->key_len);
 	f->amount = (uint64_t)c->amount;
 	TAILQ_INSERT_TAIL(&u->all, f, next);
@@ -225,6 +226,7 @@ append(struct uploads *u, struct upload *f, struct chunk *c)
 		return -1;
 	if (c->n > 0 && write(f->fd, c->bytes, c->n) != (ssize_t)c->n)
 		return refuse(c, "BoxError", "no memory for an upload");
+	assert(f->chunks < f->amount);
 	f->size += c->n;
 	*u->total += c->n;
 	f->chunks++;
