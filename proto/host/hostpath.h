@@ -4,7 +4,7 @@
  * It is walked part by part with descriptors and never by a name that somebody could
  * turn meanwhile: each part is opened without following it, and a symlink is read and
  * its target walked in the same way.  What is judged is the path of the descriptor at
- * the end, as the kernel tells it; what is mounted is that descriptor.  So a symlink
+ * the end, as the kernel reports it; what is mounted is that descriptor.  So a symlink
  * swapped before the walk leads to another place that is judged as itself, and one
  * swapped after it is not looked at any more.
  */
@@ -24,7 +24,7 @@ struct hostpath_ask {
 	bool               writable;
 	bool               make;           /* the session's own workspace is made when it is missing */
 	bool               directory_only; /* else a regular file will do */
-	const struct strs *roots; /* if there are any it must exist, below one of them; told in LangBot's words */
+	const struct strs *roots; /* if there are any, it must exist below one of them; errors have LangBot's words */
 	enum err_field     about; /* the same field, for code, */
 	size_t             index; /* and which of them */
 };

@@ -6,7 +6,7 @@
  * The operator's mounts.allow is a ceiling; closed paths win over it, but for those that exist to protect the careless:
  * there an entry strictly below opens that entry.  Roots that LangBot configured are a second ceiling, for its own
  * sessions.  A shared path opens what is below it in a directory of boxd's own: LangBot's files, where no other place
- * was told.
+ * is configured.
  *
  * Directories that hold workspaces are closed to every session but for the part that is its own.  To a native client,
  * who is the operator's equal, mounts.allow opens such a directory if it names exactly that one.
@@ -203,7 +203,7 @@ check_names(const struct check *c, const struct msg_path_rule *r, const char *cl
 	return 0;
 }
 
-/* A file system may have more names for a directory than a mount table tells: one that ignores case, for example. */
+/* A file system may have more names for a directory than the mount table shows: one that ignores case, for example. */
 static int
 check_inodes(const struct check *c, const struct msg_path_rule *r, const char *closed, struct err *e)
 {
@@ -367,7 +367,7 @@ is_engine(const char *path)
 	return false;
 }
 
-/* Whoever can talk to an engine is root outside.  The kernel tells every socket that has a path. */
+/* A client of an engine is root outside.  The kernel lists every socket that has a path. */
 static int
 check_engines(const struct check *c, struct err *e)
 {

@@ -46,7 +46,7 @@ reply(struct agent_call *c, const struct msg_agent_result *r)
 	forget(c);
 }
 
-/* The session is gone, or was already. */
+/* The session is gone now, or was before. */
 static void
 settle(struct agent_call *c)
 {
@@ -58,7 +58,7 @@ settle(struct agent_call *c)
 
 /* ---- texts ---- */
 
-/* A workspace's quota is told in the words of LangBot's own check: it knows the agent's id, and looks before and after. */
+/* A quota error has the words of LangBot's own check, which names the agent's session and looks before and after a command. */
 static struct err
 in_langbots_words(const struct agent_call *c, const struct err *e)
 {
@@ -97,7 +97,7 @@ end_session_first(struct agent_call *c)
 	step(c, MSG_DELETE, &ask, on_deleted);
 }
 
-/* What it left is too much: the session goes, its result is not told, the files stay. */
+/* The command left too much: the session ends, its result is dropped, the files stay. */
 static void
 withhold(struct agent_call *c, const struct msg_exec_result *x)
 {
@@ -207,7 +207,7 @@ on_gone(void *arg, const struct msg *m)
 	create(arg);
 }
 
-/* One of that name that is on its way out, after a timeout or for its quota, is waited for and made anew. */
+/* If a session of that name is closing, after a timeout or for its quota, wait for its end and then create the next. */
 static void
 begin(struct agent_call *c)
 {

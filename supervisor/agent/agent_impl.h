@@ -19,7 +19,7 @@ struct agent_call {
 	uint64_t              asked;   /* what it waits for */
 	bool                  running; /* and that is the command */
 	bool                  cancelled;
-	/* told when the session is gone: a result, unless it has failed */
+	/* sent when the session is gone: a result, or why it failed */
 	struct msg_agent_result result; /* borrows from the next */
 	struct owned_msg        result_kept;
 	struct err              why;

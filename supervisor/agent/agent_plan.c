@@ -1,6 +1,6 @@
 /*
  * In LangBot's order: workspace, quota, image, profile, the clamp, and then what the fields of a spec must be.
- * So the first thing that is wrong is the same one, told in the same words.
+ * So boxd reports the same first error as LangBot, in the same words.
  */
 #include "agent/agent_plan.h"
 
@@ -290,7 +290,7 @@ set_quota(struct agent_plan *p, const struct config *c, const struct msg_agent_e
 
 /* ---- the whole ---- */
 
-/* In the order of the fields of LangBot's spec: of several that are wrong the first is told. */
+/* In the order of the fields of LangBot's spec: of several wrong ones the first is reported. */
 static int
 set_fields(struct agent_plan *p, const struct config *c, const struct msg_agent_exec *x, struct err *e)
 {

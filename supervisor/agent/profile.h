@@ -14,7 +14,7 @@ enum { PROFILES = PROFILE_OFFLINE_READONLY + 1 };
 /* table: "0.5" or "0.7".  Borrows nothing: all of it is there for ever.  NULL: that table has none of the name. */
 const struct msg_agent_profile *profile_get(const char *table, enum profile);
 
-/* -1: the text tells which there are. */
+/* -1: the text lists the profiles. */
 int profile_find(const char *table, const char *name, enum profile *, struct err *);
 
 /* May a request say nothing of this field? */

@@ -10,7 +10,7 @@
 
 #define DEFAULT_TEMPLATE "{launcher_type}_{launcher_id}"
 
-/* What a message is about; empty: not told.  Some stand in for others that are not. */
+/* What a message is about; empty: not given.  Some stand in for others that are empty. */
 struct template_values {
 	const char *query_id;
 	const char *launcher_type; /* person, group; without it: query */
@@ -19,7 +19,7 @@ struct template_values {
 	const char *conversation_id;
 };
 
-/* Append the result.  -1: the template is malformed, and the text tells where. */
+/* Append the result.  -1: the template is malformed, and the text says where. */
 int template_expand(struct buf *, const char *template, const struct template_values *, struct err *);
 
 /* Is it one?  For who only keeps it. */

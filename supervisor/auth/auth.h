@@ -30,7 +30,7 @@ void auth_start_clear(struct auth_start *);
 struct auth *auth_open(struct boxd *, struct auth_start *, struct err *);
 void         auth_close(struct auth **);
 
-/* boxd is about to execute itself anew: leave the listener, the token and the instance to the next. */
+/* boxd is about to execute itself: leave the listener, the token and the instance to the next boxd. */
 void auth_hand_over(struct auth *);
 
 /* HTTP_AUTH of a stranger's connection: answered now or later, by reply_send and reply_fail. */
@@ -40,10 +40,10 @@ int http_auth(struct boxd *, const struct msg *, struct err *);
 int http_health(struct boxd *, const struct msg *, struct err *);
 int http_ready(struct boxd *, const struct msg *, struct err *);
 
-/* A connection is gone (0: all of them): what it waits for is not wanted any more. */
+/* A connection is gone (0: all of them): drop what it waits for. */
 void auth_conn_gone(struct auth *, uint64_t conn);
 
-/* The instance that is trusted; empty while none is. */
+/* The trusted instance; empty while there is none. */
 const char *auth_instance(const struct auth *);
 
 /* The one workspace of clients that know of no instances and workspaces. */

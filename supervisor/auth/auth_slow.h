@@ -1,6 +1,6 @@
 /*
- * Who failed how often at LangBot's door, by address: each failure of the same one waits twice as long for its
- * answer.  The clock is the caller's.
+ * Failed attempts at LangBot's door, by address: each failure of an address waits twice as long for its answer as the
+ * one before.  The caller passes the time.
  */
 #ifndef SUPERVISOR_AUTH_SLOW_H
 #define SUPERVISOR_AUTH_SLOW_H

@@ -52,7 +52,7 @@ inherited(void)
 	return fd > STDERR_FILENO && fd <= INT_MAX && *end == '\0' && is_memfd((int)fd) ? (int)fd : -1;
 }
 
-/* A listener that is none is left out. */
+/* A descriptor that is not a listener is left out. */
 static int
 read_from(int memfd, struct handover *h)
 {

@@ -19,10 +19,10 @@ struct handover {
 
 enum { HANDOVER_FDS = 2 };
 
-/* The descriptors that were left to us, as long as they are what they should be.  Their number. */
+/* The descriptors that were left to us and are what they should be.  Their number. */
 size_t handover_descriptors(int fds[HANDOVER_FDS]);
 
-/* Empty when nobody left anything.  Its descriptors do not pass to our children. */
+/* Empty when there is no handover.  Its descriptors do not pass to our children. */
 void handover_take(struct handover *);
 
 /* For the next execve.  The listener stays the caller's, and is inherited. */

@@ -1,7 +1,7 @@
 /*
  * A stranger asks to come in.  An attempt lives from its HTTP_AUTH to its answer, which may have to wait: for the
- * machine's readiness, for the session of a managed process, or because its address has failed before.  What is
- * refused is told to nobody but the log: the client hears "Unauthorized".
+ * machine's readiness, for the session of a managed process, or because its address has failed before.  The
+ * reason of a refusal is only logged: the client reads "Unauthorized".
  *
  * Answers to what an attempt asked may come before the asking function returns, so nothing is done with it after that.
  */
@@ -209,7 +209,7 @@ become_relay(struct attempt *a)
 	struct err       e = { 0 };
 
 	if (id == NULL)
-		finish(a); /* there is nobody to tell */
+		finish(a); /* the client has left */
 	else if (identity_becomes_relay(id, &a->right, &e) == -1)
 		fail(a, &e);
 	else

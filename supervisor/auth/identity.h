@@ -62,7 +62,7 @@ const char *identity_peer(const struct identity *, char out[ADDRESS_TEXT]);
 
 size_t identities_count(const struct identities *);
 
-/* Of them those of /rpc/ws. */
+/* The clients of /rpc/ws among them. */
 size_t identities_rpc(const struct identities *);
 
 #endif

@@ -13,7 +13,7 @@ struct address {
 		struct sockaddr_in  v4;
 		struct sockaddr_in6 v6;
 	} at;
-	socklen_t len; /* 0: there is none */
+	socklen_t len; /* 0: no address */
 };
 
 enum { ADDRESS_TEXT = 64, ADDRESS_NET = 16 };
@@ -24,7 +24,7 @@ int address_parse(struct address *, const char *text, struct err *);
 /* As it is parsed. */
 const char *address_text(const struct address *, char out[ADDRESS_TEXT]);
 
-/* Only this machine can reach it.  So can nobody what is no address. */
+/* Only this machine can reach it.  True for no address, too: nobody can reach that. */
 bool address_is_loopback(const struct address *);
 
 /* Who counts as one: an IPv4 address, also mapped into IPv6, or the /64 that a single IPv6 customer has. */

@@ -115,7 +115,7 @@ same_file(const struct stat *a, const struct stat *b)
 	       a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-/* One that cannot be used leaves the old one in force, and is told once. */
+/* A file that cannot be used leaves the old token in force, and is logged once. */
 static void
 refresh(struct token *t)
 {

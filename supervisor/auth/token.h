@@ -23,15 +23,15 @@ struct token {
 };
 
 /*
- * From the environment, out of which it is wiped, so that no child and nobody who reads /proc sees it; else from
- * the configured file.  Not set when neither has one.
+ * From the environment, which is wiped of it, so that it is visible neither to a child nor in /proc; else from the
+ * configured file.  Not set when neither has one.
  */
 int token_find(struct token *, const struct config *, struct err *);
 
-/* Not set yet: that of the state directory, which is made if there is none. */
+/* If it is not set yet: from the file in the state directory, which is made when it is missing. */
 int token_settle(struct token *, const char *state_dir, struct err *);
 
-/* Is this it?  In the same time, whatever is wrong with it. */
+/* Is this the token?  A wrong one takes the same time wherever it differs. */
 bool token_matches(struct token *, const char *presented);
 
 void token_clear(struct token *);

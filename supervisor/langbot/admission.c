@@ -198,7 +198,7 @@ set_error(struct admission *a, const char *text)
 		log_warn("admission: %s", log_escape(text, strlen(text)));
 }
 
-/* What is malformed may have been meant to be required. */
+/* A malformed section may have been meant to require admission. */
 void
 admission_configure(struct admission *a, const struct msg_box_init *init)
 {
@@ -357,7 +357,7 @@ on_dropped(void *arg, const struct msg *reply)
 
 /* ---- grants ---- */
 
-/* What both need before the book is asked. */
+/* What both check before they ask the book. */
 static int
 welcome(struct admission *a, const char *instance, const char *what, struct err *e)
 {
@@ -396,7 +396,7 @@ install(struct admission *a, const struct msg_box_grant *g, enum grant_effect *e
 	return 0;
 }
 
-/* The receipt tells the grant in force, which may be an older one that lives longer. */
+/* The receipt shows the grant in force, which may be an older one that lives longer. */
 static void
 fill_receipt(struct waiting *w)
 {
@@ -407,7 +407,7 @@ fill_receipt(struct waiting *w)
 		w->grant.expires_us = g->expires_us;
 }
 
-/* Those of the workspace that the new grant does not cover. */
+/* Ends the sessions of the workspace that the new grant does not cover. */
 static void
 drop_sessions(struct waiting *w, enum grant_effect effect)
 {
@@ -423,7 +423,7 @@ drop_sessions(struct waiting *w, enum grant_effect effect)
 		langbot_drop_sessions(w->admission->boxd->langbot, &c, NULL, on_dropped, w);
 }
 
-/* Only now: nobody may work in a directory that its volume does not bound yet. */
+/* Not before: no session may work in a directory that its volume does not bound yet. */
 static void
 on_volume(void *arg, const struct msg *reply)
 {
@@ -463,7 +463,7 @@ admission_upsert(struct boxd *h, const struct msg *m, struct err *e)
 	return 0;
 }
 
-/* It holds at once.  One that cannot be written down is told to have failed, so that it is asked for again. */
+/* It takes effect at once.  If it cannot be written down the reply is an error, so that the client asks again. */
 int
 admission_revoke(struct boxd *h, const struct msg *m, struct err *e)
 {

@@ -21,13 +21,13 @@ const char *admission_config_error(const struct admission *);
 
 const struct msg_box_policy *admission_policy(const struct admission *);
 
-/* The grant that lets this context use sessions; -1 and why there is none.  Readiness is the caller's to check. */
+/* Does a grant let this context use sessions?  -1: no, and why.  The caller checks readiness. */
 int admission_check(struct admission *, const struct msg_context *, struct err *);
 
 /* So many sessions are granted to it; UINT64_MAX where no grant is needed. */
 uint64_t admission_max_sessions(struct admission *, const struct msg_context *);
 
-/* One more session named so (the caller tells how many the workspace has)?  One more managed process? */
+/* May the workspace, which has that many, have one more session?  One more managed process? */
 int admission_check_session(struct admission *, const struct msg_context *, size_t have, bool is_new, struct err *);
 int admission_check_process(struct admission *, const struct msg_context *, size_t have, struct err *);
 

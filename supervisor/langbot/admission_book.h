@@ -1,6 +1,6 @@
 /*
  * The book of grants: for every workspace what was seen of it, which only rises, and the grant it has now, if any.
- * Pure: who calls tells what time it is, and does what follows.
+ * Pure: the caller passes the time, and acts on the result.
  */
 #ifndef SUPERVISOR_ADMISSION_BOOK_H
 #define SUPERVISOR_ADMISSION_BOOK_H
@@ -9,7 +9,7 @@
 
 struct book;
 
-/* What an upsert asks of its caller. */
+/* What the caller has to do after an upsert. */
 enum grant_effect {
 	GRANT_KEPT,     /* the active grant lives longer, and stays */
 	GRANT_RENEWED,  /* every session but the canonical one must go */
@@ -41,7 +41,7 @@ int book_each(const struct book *, int (*fn)(void *arg, const struct msg_admissi
 int book_judge(const struct book *, const struct msg_box_policy *, uint64_t most_records, const struct msg_box_grant *,
     uint64_t now_us, struct msg_admission_record *record, bool *changed, struct err *);
 
-/* Install what book_judge let through. */
+/* Install a grant that book_judge accepted. */
 int book_install(struct book *, const struct msg_box_grant *, uint64_t now_us, enum grant_effect *, struct err *);
 
 /* The same for a revocation: judge, then revoke. */
@@ -52,10 +52,10 @@ int book_revoke(struct book *, const struct msg_box_revoke_grant *, struct err *
 /* The grant of a workspace; NULL when there is none, or it has expired. */
 const struct grant *book_grant(const struct book *, const struct msg_context *, uint64_t now_us);
 
-/* When the next grant expires; UINT64_MAX: there is none. */
+/* When the next grant expires; UINT64_MAX: never. */
 uint64_t book_next_expiry(const struct book *);
 
-/* Take one expired grant away and tell whose it was; the strings are the book's.  false: there is none. */
+/* Remove one expired grant; *whose is its workspace, whose strings are the book's.  false: no grant has expired. */
 bool book_expire(struct book *, uint64_t now_us, struct msg_context *);
 
 #endif

@@ -1,4 +1,4 @@
-/* What is told of a command's end to clients that know an exit code and output, and no cause. */
+/* The end of a command in one line, for clients that know an exit code and output, and no cause. */
 #ifndef SUPERVISOR_EXEC_NOTICE_H
 #define SUPERVISOR_EXEC_NOTICE_H
 

@@ -51,7 +51,7 @@ langbot_close(struct langbot **lp)
 		return;
 	*lp = NULL;
 	while (!TAILQ_EMPTY(&l->actions)) {
-		TAILQ_FIRST(&l->actions)->asked = 0; /* nobody is there to be asked */
+		TAILQ_FIRST(&l->actions)->asked = 0; /* the asks are closed already */
 		action_free(TAILQ_FIRST(&l->actions));
 	}
 	sweeps_close(l);
@@ -148,7 +148,7 @@ begin(struct action *a)
 	}
 }
 
-/* The host's own actions are nobody's share, and a cancel must get through when the share is used up. */
+/* The host's own actions count in no workspace's share, and a cancel must get through when the share is used up. */
 static bool
 is_shared(const struct action *a)
 {
@@ -273,7 +273,7 @@ on_box_cancel(struct action *a)
 	action_reply(a, MSG_BOX_CANCELLED, &r);
 }
 
-/* Those who still wait for an older one are told at once, not left to their timeouts. */
+/* Actions of an older generation fail at once: they need not wait for their timeouts. */
 static void
 on_advance(void *arg, const struct msg_context *c)
 {

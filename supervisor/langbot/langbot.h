@@ -21,7 +21,7 @@ void langbot_conn_gone(struct langbot *, uint64_t conn);
 /* End the sessions of a workspace, except keep (a session's name, or NULL); fn when the last is gone, perhaps at once. */
 void langbot_drop_sessions(struct langbot *, const struct msg_context *, const char *keep, ask_fn *fn, void *arg);
 
-/* nsjail, native, or empty when the configured one is none of ours. */
+/* nsjail, native, or empty when boxd has no such backend as the configured one. */
 const char *langbot_backend(const struct langbot *);
 
 /* As box_init left them.  Paths are resolved, and empty when there are none. */

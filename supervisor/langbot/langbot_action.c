@@ -56,7 +56,7 @@ action_free(struct action *a)
 	TAILQ_REMOVE(&a->langbot->actions, a, next);
 	assert(a->langbot->long_bytes >= a->long_bytes);
 	a->langbot->long_bytes -= a->long_bytes;
-	ask_drop(a->langbot->boxd, a->asked); /* its answer, if it can still come, finds nobody */
+	ask_drop(a->langbot->boxd, a->asked); /* an answer that still comes is dropped */
 	if (a->making != NULL)
 		session_request_free(a->making);
 	processes_free(a->processes);

@@ -6,7 +6,7 @@
 #include "langbot/langbot_impl.h"
 #include "wire/detail.h"
 
-/* ---- what is told of it -------------------------------------------------------------------------- */
+/* ---- its result -------------------------------------------------------------------------- */
 
 static struct msg_box_result
 result_of(const struct action *a, const struct msg_exec_result *x, const char *notice)
@@ -34,7 +34,7 @@ on_dropped(struct action *a, const struct msg *reply)
 	action_reply(a, MSG_BOX_RESULT, &a->making->result);
 }
 
-/* LangBot takes a timeout for the end of the session, but not of servers that run in it. */
+/* LangBot takes a timeout for the end of the session, unless servers run in it. */
 static bool
 is_dropped_by_timeout(const struct action *a)
 {
@@ -82,7 +82,7 @@ exec_failed(struct action *a, const struct err *why)
 	action_fail(a, &e);
 }
 
-/* What it left stays, but nobody is told that it went well. */
+/* The files that the command left stay, but its result is an error. */
 static void
 withhold(struct action *a, const struct msg_exec_result *x)
 {

@@ -1,7 +1,7 @@
 /*
  * What the files langbot_*.c share.  An action is one request of LangBot's on its way through boxd: it asks
  * sessions and the store one question after the other, and ends in one reply.  It may be cancelled at any time;
- * then the answer to its question, should it still come, finds nobody.
+ * an answer that still comes after that is dropped.
  */
 #ifndef SUPERVISOR_LANGBOT_IMPL_H
 #define SUPERVISOR_LANGBOT_IMPL_H
@@ -27,7 +27,7 @@ struct session_request {
 	char               *workspace;  /* owned; of an admitted one, as are the next five */
 	char               *skill_root; /* owned */
 	char               *skill_path; /* owned */
-	struct msg_mount   *mounts; /* owned; what spec has instead of those asked for; its strings are the others' */
+	struct msg_mount   *mounts; /* owned; replaces the mounts that were asked for; borrows its strings from them */
 	struct msg_store_sources_found sources; /* of them; borrows from the next */
 	struct owned_msg               sources_kept;
 	step_fn                       *then;      /* when the session stands: the answer to CREATE, or NULL */
@@ -41,7 +41,7 @@ struct action {
 	TAILQ_ENTRY(action) next;
 	struct langbot         *langbot;
 	enum msg_type           type;
-	uint64_t                conn, id; /* conn 0: nobody waits any more */
+	uint64_t                conn, id; /* conn 0: the client has left */
 	const void             *body;     /* of its request; borrows from the next */
 	struct owned_msg        kept;
 	size_t                  long_bytes;         /* of an exec: of its command, when that is over LIM_ARG */
@@ -79,7 +79,7 @@ struct langbot {
 /* NULL and why; what m borrows is copied. */
 struct action *action_open(struct langbot *, const struct msg *m, struct err *);
 
-/* Each of these is the last that is done with it. */
+/* Each of these ends the action and frees it. */
 void action_reply(struct action *, enum msg_type, const void *body);
 void action_fail(struct action *, const struct err *);
 void action_done(struct action *);
@@ -91,7 +91,7 @@ void action_ask_store(struct action *, enum msg_type, const void *body, step_fn 
 
 void action_ask_readiness(struct action *, step_fn *);
 
-/* For everything else that replies to (CONN_OWN, id): the id.  0, without memory: the action has failed. */
+/* For everything else that replies to (CONN_OWN, id): the id.  0: no memory, and the action has failed. */
 uint64_t action_wait(struct action *, step_fn *);
 
 /* Are both of one workspace, in whichever generation? */
@@ -132,7 +132,7 @@ bool exec_is_started(const struct action *);
 
 void spec_from_box(struct msg_spec *, const struct msg_box_spec *);
 
-/* The first field that differs, as upstream tells it. */
+/* The first field that differs, in upstream's words. */
 int spec_compare(const char *logical, const struct msg_spec *have, const struct msg_spec *want, struct err *);
 
 /* What LangBot does not know is as it is. */
@@ -152,7 +152,7 @@ const char *spec_below_workspace(
     const struct langbot *, const struct msg_spec *, const char *session, char normal[LIM_PATH + 1]);
 
 /*
- * Where LangBot's own directory is not known, the host_path of a session that was made tells where it keeps its
+ * Where LangBot's own directory is not known, the host_path of a session that was made shows where LangBot keeps its
  * workspaces.
  */
 void spec_observe_workspace(const struct langbot *, const struct msg_spec *, const char *session);

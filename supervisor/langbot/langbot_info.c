@@ -1,4 +1,4 @@
-/* What LangBot is told of its sessions and of boxd. */
+/* What LangBot can ask about its sessions and about boxd. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ box_session(const struct langbot *l, const struct session *s, const char *logica
 {
 	struct msg_session_info info = session_info(s);
 
-	snprintf(id, 32, "boxd-%lu", info.id); /* as in the log; the name on this machine is not told */
+	snprintf(id, 32, "boxd-%lu", info.id); /* as in the log; the name on this machine stays here */
 	return (struct msg_box_session){
 		.session_id = logical,
 		.backend = langbot_backend(l),

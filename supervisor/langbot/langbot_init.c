@@ -18,7 +18,7 @@
 
 static void configure_next(struct langbot *);
 
-/* ---- what it is together with those before ------------------------------------------------------------ */
+/* ---- what it adds to the ones before it ------------------------------------------------------------ */
 
 static bool
 was_given(const struct msg_box_init *i, const char *name)
@@ -189,7 +189,7 @@ configure_next(struct langbot *l)
 	configure_next(l);
 }
 
-/* Upstream's host has no walls, so its name is for trusted clients only; here it has those of any other. */
+/* Upstream's host backend has no walls, so only trusted clients may name it; boxd's has the walls of any other. */
 static int
 check_backend(const struct action *a, struct err *e)
 {

@@ -42,7 +42,7 @@ session_request_free(struct session_request *m)
 
 /* ---- create -------------------------------------------------------------------------------------- */
 
-/* The rules for host paths are boxd's; whom they block reads what LangBot's own list says. */
+/* The rules for host paths are boxd's, but a refusal by them has the words of LangBot's own list. */
 static void
 say_blocked(const struct action *a, struct err *e)
 {

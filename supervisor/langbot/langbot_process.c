@@ -1,4 +1,4 @@
-/* Managed processes, and box_get_session, which tells them. */
+/* Managed processes, and box_get_session, which lists them. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "core/share.h"
 #include "langbot/langbot_impl.h"
 
-/* ---- what is told of one -------------------------------------------------------------------------------- */
+/* ---- one as LangBot sees it -------------------------------------------------------------------------------- */
 
 static int64_t
 exit_code(const struct msg_process_info *i)
@@ -79,7 +79,7 @@ on_started(struct action *a, const struct msg *reply)
 	reply_process(a, ((const struct msg_box_process_start *)a->body)->process_id, reply);
 }
 
-/* Running ones of all workspaces or of this one, and those on their way but for this action's. */
+/* Processes that run or are being started, in all workspaces or in this one; this action's own is not counted. */
 static uint64_t
 count_running(const struct action *a, bool all)
 {
@@ -92,7 +92,7 @@ count_running(const struct action *a, bool all)
 	return n;
 }
 
-/* A full share is told like a full boxd: what takes the place of another may still start. */
+/* A full share is reported like a full boxd: a process that replaces another may still start. */
 static uint64_t
 full_share(struct action *a, uint64_t most)
 {
@@ -106,7 +106,7 @@ full_share(struct action *a, uint64_t most)
 	return share_of(c, limit);
 }
 
-/* Whether it takes the place of another its worker knows, who is told when there is no room else. */
+/* Only its worker knows whether it replaces another process; the worker gets the limit and refuses all others. */
 static int
 check_capacity(struct action *a, uint64_t *capacity, struct err *e)
 {
@@ -214,7 +214,7 @@ on_box_process_stop(struct action *a)
 
 /* ---- box_get_session ---------------------------------------------------------------------------------------------- */
 
-/* A list does not tell the end of their standard errors, so each is looked at. */
+/* A list does not have the ends of their standard errors, so each process is asked for. */
 struct processes {
 	struct msg_processes list; /* borrows from the next */
 	struct owned_msg     list_kept;
@@ -222,7 +222,7 @@ struct processes {
 	struct {
 		struct msg_process_info info; /* borrows from the next */
 		struct owned_msg        kept;
-	} v[]; /* those seen */
+	} v[]; /* the first seen of them are filled */
 };
 
 void
@@ -246,7 +246,7 @@ on_one_looked_at(struct action *a, const struct msg *reply)
 	struct err        e;
 
 	assert(i < p->list.processes.n);
-	/* one that was forgotten meanwhile is as the list told it */
+	/* a process that was forgotten meanwhile is shown as in the list */
 	p->v[i].info = reply->failed ? p->list.processes.v[i] : *(const struct msg_process_info *)reply->body;
 	if (owned_msg_copy(&p->v[i].kept, MSG_PROCESS_INFO, &p->v[i].info, &e) == -1) {
 		action_fail(a, &e);

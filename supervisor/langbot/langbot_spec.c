@@ -1,4 +1,4 @@
-/* LangBot's spec in boxd's words: what is the same, what is told of a difference, and which host paths are LangBot's. */
+/* LangBot's spec in boxd's words: which fields are compared, how a difference is reported, which host paths are LangBot's. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,8 +87,8 @@ spec_compare(const char *logical, const struct msg_spec *have, const struct msg_
 /* ---- roots ------------------------------------------------------------------------------------- */
 
 /*
- * Relative roots mean LangBot's working directory.  Unless somebody has told us which that is we cannot know what
- * LangBot's own paths are below; the rules for every session hold all the same.
+ * Relative roots are relative to LangBot's working directory.  Unless langbot_dir names it we cannot tell what they
+ * mean; the rules for every session hold all the same.
  */
 static bool
 roots_in_force(const struct langbot *l)
@@ -127,7 +127,7 @@ is_allowed(const struct msg_store_ready *p, const char *path)
 	       is_below(normal, p->skills_root);
 }
 
-/* A directory of LangBot's that has this path in it, and can be opened; NULL: none is known. */
+/* The topmost of LangBot's directories that contains this path and that mounts.allow can open; NULL: none. */
 static const char *
 own_directory(const struct langbot *l, const char *path)
 {
@@ -193,7 +193,7 @@ check_root(const struct langbot *l, const char *field, const char *path, struct 
 	return err_set(e, E_INVALID, "%s is outside allowed_mount_roots: %s", field, list);
 }
 
-/* What is not to be mounted is judged as well, as upstream does; no worker looks at it. */
+/* Paths that are not to be mounted are checked as well, as upstream does; no worker sees them. */
 static int
 check_unmounted(const struct langbot *l, const struct msg_spec *s, struct err *e)
 {
@@ -287,7 +287,7 @@ spec_below_workspace(const struct langbot *l, const struct msg_spec *s, const ch
 	return may_make(l, below, session) ? below : NULL;
 }
 
-/* ---- what a worker of LangBot's session is told ------------------------------------------------ */
+/* ---- what goes to the worker of a session of LangBot's ------------------------------------------------ */
 
 static void
 add_rule(struct msg_worker_start *w, enum mount_rule rule, const char *path)

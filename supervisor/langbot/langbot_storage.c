@@ -2,7 +2,7 @@
  * box_get_storage_analysis: what a workspace occupies.
  *
  * box-store counts its directory on the host, and box-files, inside, each of its sessions; boxd only adds up.  All are
- * asked beside each other and none waits for a command.  What fails, is cut or does not come in time is told as an error
+ * asked beside each other and none waits for a command.  What fails, is cut or does not come in time is reported as an error
  * in the answer, and why in the log; the rest counts.
  */
 #include <assert.h>
@@ -84,7 +84,7 @@ came(struct storage *s)
 
 /* ---- the host ---------------------------------------------------------------------------- */
 
-/* It exists or not: nobody knows.  That it was not counted is what is told. */
+/* Whether the directory exists is not known; the result says that it was not counted. */
 static void
 host_failed(struct storage *s, const char *why)
 {
@@ -130,7 +130,7 @@ on_host(void *arg, const struct msg *reply)
 	came(s);
 }
 
-/* Without a default workspace there is nothing, and nobody to ask. */
+/* Without a default workspace there is nothing to count. */
 static void
 ask_host(struct storage *s)
 {

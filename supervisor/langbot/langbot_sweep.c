@@ -30,7 +30,7 @@ one_less(struct sweep *s)
 	reply_send(h, MSG_DONE, CONN_OWN, id, &(struct msg_done){});
 }
 
-/* Whatever the answer is, it is gone, or boxd cannot do more about it. */
+/* Whatever the answer is, the session is gone, or boxd cannot do more about it. */
 static void
 on_deleted(void *arg, const struct msg *reply)
 {
@@ -39,7 +39,7 @@ on_deleted(void *arg, const struct msg *reply)
 	one_less(arg);
 }
 
-/* End those, of which there may be none, and answer that call when the last is gone, perhaps at once. */
+/* End the named sessions, and answer that call when the last is gone: at once, if there are no names. */
 static int
 end_named(struct langbot *l, char (*names)[LIM_NAME + 1], size_t n, uint64_t id, struct err *e)
 {
@@ -86,7 +86,7 @@ find_open(struct session *s, void *arg)
 	return w->open == NULL;
 }
 
-/* Without memory nobody waits for their end, but they do end: to leave one standing would be worse. */
+/* Without memory the end of the sessions is not waited for, but they do end: leaving one running would be worse. */
 static int
 close_unnamed(struct langbot *l, struct group_key of, struct wanted *w, struct err *e)
 {
@@ -99,7 +99,7 @@ close_unnamed(struct langbot *l, struct group_key of, struct wanted *w, struct e
 	}
 }
 
-/* The same with all sessions of a group that want() says.  -1: the call is not answered. */
+/* The same for all sessions of a group that want() accepts.  -1: the call is not answered. */
 static int
 sweep(struct langbot *l, struct group_key of, bool (*want)(const char *, const void *), const void *want_arg,
     uint64_t id, struct err *e)
@@ -135,7 +135,7 @@ is_of_another_generation(const char *name, const void *arg)
 	return tenancy_logical(arg, name) == NULL;
 }
 
-/* The counts tell whether there are any, also those that a restart found; only then are the workspace's walked over. */
+/* The counts show whether there are any, including those found after a restart; only then is the group walked. */
 void
 action_retire_others(struct action *a, step_fn *fn)
 {
@@ -185,12 +185,12 @@ langbot_drop_sessions(struct langbot *l, const struct msg_context *c, const char
 	if (sweep(l, tenancy_group(c, text), is_not, keep, id, &failed.error) == 0 && id != 0)
 		return;
 	ask_drop(l->boxd, id);
-	fn(arg, &failed); /* they end, but nobody can wait for it */
+	fn(arg, &failed); /* they end, but without memory nothing waits for it */
 }
 
 /* ---- box_shutdown ----------------------------------------------------------------------------- */
 
-/* Not a step of the action: it counts also when nobody waits for it any more. */
+/* Not a step of the action: it counts even when the client has left. */
 static void
 on_all_gone(void *arg, const struct msg *reply)
 {

@@ -59,7 +59,7 @@ struct readiness {
 	struct msg_readiness told; /* borrows from the three above */
 };
 
-/* ---- what is told ---- */
+/* ---- the report ---- */
 
 static void
 add_error(struct readiness *r, const char *text)
@@ -95,7 +95,7 @@ is_available(const struct boxd *h)
 	return h->machine->barrier.code == E_NONE && *langbot_backend(h->langbot) != '\0';
 }
 
-/* What is known without a trial. */
+/* The checks that need no trial. */
 static void
 judge_configuration(struct readiness *r, bool passed[CHECK__COUNT])
 {
@@ -281,7 +281,7 @@ readiness_forget(struct boxd *h)
 	h->readiness->again = h->readiness->trial != NULL;
 }
 
-/* One check has two names; the new one is told. */
+/* One check has two names; the text has the new one. */
 int
 readiness_refusal(const struct msg_readiness *r, struct err *e)
 {

@@ -1,6 +1,6 @@
 /*
- * Names are as LangBot's own client computes them, for it asks for a relay by them.  A session's name tells its
- * workspace and generation, so nothing else needs to remember whose it is, across restarts too.
+ * Names are computed as LangBot's own client computes them, because it asks for a relay by name.  A session's name
+ * contains its workspace and generation, so nothing else needs to remember whose it is, not even across restarts.
  */
 #include "langbot/tenancy.h"
 
@@ -82,7 +82,7 @@ is_safe(char c)
 	return isalnum((unsigned char)c) || (c != '\0' && strchr("_.-", c) != NULL);
 }
 
-/* Every run of other characters becomes one "-"; none of those at the ends stays.  Its length, or -1. */
+/* Every run of other characters becomes one "-"; those at the ends are removed.  The length, or -1. */
 static ssize_t
 make_safe(const char *logical, char *out, size_t size)
 {
@@ -354,7 +354,7 @@ keep_short(struct tenancy *t)
 		log_warn("%s", e.text);
 }
 
-/* A generation that cannot be written down is not let in: after a restart the fence would not know it. */
+/* A generation that cannot be written down is refused: after a restart the fence would not know it. */
 static int
 advance(struct tenancy *t, struct fence *f, const char *ns, const struct msg_context *c, struct err *e)
 {

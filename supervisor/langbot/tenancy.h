@@ -26,20 +26,20 @@ const char *tenancy_logical(const struct msg_context *, const char *physical);
 /* Is it of this workspace, in whichever generation? */
 bool tenancy_owns(const struct msg_context *, const char *physical);
 
-/* Is it of any workspace?  Other sessions are those of native clients. */
+/* Does it belong to a workspace?  All other sessions are native clients'. */
 bool tenancy_is_ours(const char *physical);
 
 /* The workspace that a session belongs to, be it LangBot's or an agent's; false: it belongs to none. */
 bool tenancy_namespace_of(const char *session, char ns[NAMESPACE_LEN + 1]);
 
 /*
- * The groups that the session of this name is counted in, besides that of all: those below, and an agent's is in that
- * of its name up to the last @.  How many; names that are no workspace's are in none.
+ * The groups in which the session of this name is counted, besides the group of all: those below; an agent's session
+ * also in the group of its name up to the last @.  Their number; 0 for a name without a workspace.
  */
 enum { TENANCY_GROUPS = GROUPS_MOST - 1 };
 size_t tenancy_groups(const char *session, struct group_key[TENANCY_GROUPS]);
 
-/* The group of all that are LangBot's, of those that are of this workspace, and of this generation of it. */
+/* The groups of all sessions of LangBot's, of a workspace's, and of one generation of it. */
 #define GROUP_LANGBOT ((struct group_key){ "ws-", 3 })
 struct group_key tenancy_group(const struct msg_context *, char text[LIM_NAME + 1]);
 struct group_key tenancy_group_current(const struct msg_context *, char text[LIM_NAME + 1]);
@@ -48,13 +48,13 @@ struct group_key tenancy_group_current(const struct msg_context *, char text[LIM
 int  tenancy_observe(struct tenancy *, const struct msg_context *, struct err *);
 bool tenancy_is_current(const struct tenancy *, const struct msg_context *);
 
-/* What every refusal of an old placement says. */
+/* The refusal of an old placement.  Always -1. */
 int tenancy_stale(struct err *);
 
-/* Who is told, from within tenancy_observe, that a workspace has another generation now. */
+/* fn is called from within tenancy_observe when a workspace has another generation. */
 void tenancy_on_advance(struct tenancy *, void (*fn)(void *arg, const struct msg_context *), void *arg);
 
-/* So many workspaces are known, at most. */
+/* The maximum number of workspaces. */
 void tenancy_set_room(struct tenancy *, size_t workspaces);
 
 #endif

@@ -23,7 +23,7 @@ struct tenantroots {
 	struct journal *journal;             /* owned */
 	char           *v[LIM_TENANT_ROOTS]; /* owned, and each */
 	size_t          n;
-	char            agents_default[LIM_PATH + 1]; /* workspace of agents that name none; "": there is none */
+	char            agents_default[LIM_PATH + 1]; /* workspace of agents that name none; "": not configured */
 };
 
 /* ---- the list ---- */
@@ -50,7 +50,7 @@ remember(struct tenantroots *t, const char *path, struct err *e)
 	return 0;
 }
 
-/* Those that are gone from the disk since are forgotten. */
+/* Directories that are gone from the disk are forgotten. */
 static int
 on_record(void *arg, const struct msg *m, struct err *e)
 {
@@ -126,7 +126,7 @@ is_agent(const char *session)
 	return strncmp(session, AGENT, strlen(AGENT)) == 0;
 }
 
-/* The workspace that a session's name tells; false: the name tells none. */
+/* The workspace in a session's name; false: the name has none. */
 static bool
 workspace_of(const char *session, char ns[NAMESPACE_LEN + 1])
 {
@@ -152,7 +152,7 @@ is_legacy(const struct boxd *h, const char *ns)
 	return h->config->legacy_clients && strcmp(ns, legacy) == 0;
 }
 
-/* Clients of before there were workspaces work in the directory that now holds them. */
+/* Clients that predate workspaces work in the directory that now holds the workspaces. */
 static bool
 is_langbots(const struct boxd *h, const char *root)
 {
@@ -176,7 +176,7 @@ own_rules(const struct tenantroots *t, const char *entry, struct msg_worker_star
 			rule(w, RULE_MINE, own[i]);
 }
 
-/* Of a session whose name tells no workspace.  A trial for readiness works in a directory of its own name. */
+/* For a session without a workspace in its name.  A trial for readiness works in a directory of its own name. */
 static void
 nameless_rules(const struct tenantroots *t, const char *session, struct msg_worker_start *w)
 {

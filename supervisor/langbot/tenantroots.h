@@ -12,16 +12,16 @@
 struct tenantroots *tenantroots_open(struct boxd *, struct err *);
 void                tenantroots_close(struct tenantroots **);
 
-/* "tenants" in this directory is one from now on.  Empty: nothing. */
+/* "tenants" in this directory holds workspaces from now on.  Empty: nothing. */
 void tenantroots_learn(struct tenantroots *, const char *directory);
 
 /*
- * The same of a directory that nobody configured, but in which a workspace's session was made.  One that is in a
- * workspace is none, and these never take all the room.
+ * The same for a directory that nobody configured, but in which a workspace's session was made.  A directory inside a
+ * workspace does not count, and directories learned in this way use at most half of the room.
  */
 void tenantroots_observe(struct tenantroots *, const char *directory);
 
-/* For the worker of this session: what is closed to it because it is others', and what is its own. */
+/* For the worker of this session: the rules that close other workspaces to it and open its own. */
 void tenantroots_add_rules(const struct tenantroots *, const char *session, struct msg_worker_start *);
 
 #endif

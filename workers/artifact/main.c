@@ -4,7 +4,7 @@
  *	fd 3	SEQPACKET channel to the supervisor; the only descriptor it is born with
  *
  * The supervisor's first message says what to do.  Both paths of a copy are judged and opened as those of a mount are;
- * then it gives up its rights and reads.  It ends when it has told how it went.
+ * then it gives up its rights and reads.  It ends when it has reported the result.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /*
- * Looked at in the order in which upstream looks at it, so that the same one of several faults is told.  As in Python,
+ * Checked in upstream's order, so that of several faults the same one is reported.  As in Python,
  * the last of two equal keys counts; a number with a fraction or an exponent is not whole.
  */
 #include "manifest.h"

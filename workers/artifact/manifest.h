@@ -29,7 +29,7 @@ struct manifest {
 int  manifest_read(struct manifest *, const char *text, size_t n, struct err *);
 void manifest_clear(struct manifest *);
 
-/* How many directories a path needs beyond those of the one before it. */
+/* How many directories a path needs beyond those of the path before it. */
 size_t manifest_new_dirs(const char *before, const char *path);
 
 #endif

@@ -34,7 +34,7 @@ enum {
 	IN_WORKSPACE = LL_READ_FILE | LL_READ_DIR | LL_MAKE_DIR,
 };
 
-#define JOB_MEMORY (512 * MIB)       /* a full list of skills, read, told and encoded, takes a tenth of it */
+#define JOB_MEMORY (512 * MIB)       /* reading and encoding a full list of skills takes a tenth of it */
 #define JOB_FILE (2 * LIM_ZIP_TOTAL) /* no single file, and no answer, is as large */
 
 static int

@@ -6,7 +6,7 @@
 
 #include "store.h"
 
-/* Only these directories are left from here on, and the rights of whom the skills belong to. */
+/* From here on only these directories can be reached, with the rights of the user who owns the skills. */
 int confine(const struct store *, struct err *);
 
 /* Walls around one request, in its own process: it ends with us, and is bounded in memory and files. */

@@ -243,7 +243,7 @@ remember_proof(struct jobs *js, const struct msg *m)
 		js->proved = probe_mark(js->store);
 }
 
-/* Its process may be in the hands of whoever made the archive: it answers this request, and in its form. */
+/* Whoever made the archive may control this process: it may answer its own request only, and in the right form. */
 static void
 pass_on(struct job *j, struct msg *m)
 {

@@ -16,7 +16,7 @@ struct jobs;
 struct jobs *jobs_open(struct ev_loop *, struct link *, int link_fd, const struct store *, struct err *);
 void         jobs_close(struct jobs **);
 
-/* Have removed what dead processes left behind, at some time: nobody waits for it. */
+/* Remove what dead processes left behind, some time later; no request waits for it. */
 void jobs_sweep(struct jobs *);
 
 /* -1 and why it is refused. */

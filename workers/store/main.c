@@ -4,7 +4,7 @@
  *	fd 3	SEQPACKET channel to the supervisor; the only descriptor it is born with
  *
  * The supervisor's first message is STORE_START with the whole configuration.  The store finds the
- * directories, makes what is missing, becomes whom the skills belong to, locks itself in, has swept what a
+ * directories, makes what is missing, becomes the user who owns the skills, locks itself in, has swept what a
  * dead one has left, and says STORE_READY; or STORE_FAILED, and ends.  From then on it serves requests, each in a
  * process of its own.  Another configuration is another store.  When the link ends it exits.
  */

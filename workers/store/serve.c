@@ -241,7 +241,7 @@ on_probe(const struct job *j, struct err *e)
 
 /* ---- all of them ------------------------------------------------------------------------- */
 
-/* Every failure of most skill actions is the client's; the first two tell what they are. */
+/* Every failure of most skill actions is the client's; the first two have codes of their own. */
 enum fails { AS_IT_IS, AS_VALUE, AS_INVALID };
 
 static const struct {
@@ -265,7 +265,7 @@ static const struct {
 	[MSG_STORE_WORKSPACE] = { on_workspace, AS_IT_IS, false, false },
 	[MSG_STORE_SOURCES] = { on_sources, AS_IT_IS, false, false },
 	[MSG_STORE_USAGE] = { on_usage, AS_IT_IS, false, false },
-	/* while the disk is full for a moment, nobody else shall find it so */
+	/* the disk is full for a moment: no other request may run then */
 	[MSG_STORE_PROBE] = { on_probe, AS_IT_IS, false, true },
 };
 

@@ -2,7 +2,7 @@
  * The directories that box-store holds, and the part of them that one workspace sees.
  *
  *	<skills root>/tenants/<namespace>/...	packages of a workspace
- *	<skills root>/.staging-<number>		what is being installed or removed; nobody sees it
+ *	<skills root>/.staging-<number>		what is being installed or removed; not visible to clients
  *	<default workspace>/...			directories of workspaces, made on request
  */
 #ifndef STORE_STORE_H

@@ -13,7 +13,7 @@
 enum outcome {
 	ASK,     /* the body is filled: ask the supervisor */
 	REFUSED, /* class and answer say why */
-	GIVEN,   /* answer has the data of the reply: nothing is left to be asked but whether he may */
+	GIVEN,   /* answer has the data of the reply; the supervisor is asked only whether the client may */
 };
 
 /* One request on its way in. */
@@ -45,13 +45,13 @@ struct action {
 	shape_fn     *shape;
 };
 
-/* NULL when there is none of that name. */
+/* NULL when no action has that name. */
 const struct action *action_find(const char *, size_t n);
 
 /* All of them by number, for tests; NULL behind the last. */
 const struct action *action_at(size_t i);
 
-/* ---- for those who read ------------------------------------------------------------ */
+/* ---- for readers ------------------------------------------------------------ */
 
 /* class: of Python's, as LangBot's client shows it. */
 enum outcome refuse(struct job *, const char *class, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

@@ -188,7 +188,7 @@ read_local(struct job *j, struct msg_box_init *b)
 
 /* ---- admission ------------------------------------------------------------------------ */
 
-/* A section that cannot be understood is not passed over: then everything is closed, and the reason is told. */
+/* A section that cannot be understood is not ignored: everything is closed then, and the reason is reported. */
 static enum outcome
 read_admission(struct job *j, struct msg_box_init *b)
 {

@@ -75,7 +75,7 @@ read_blob(struct job *j, const msgpack_object *o, struct blob *to)
 	return s == NULL ? job_starved(j) : ASK;
 }
 
-/* What create and update are told of a skill: the same fields at the same places. */
+/* The fields of a skill that create and update both have, and where in their messages. */
 struct told {
 	bool        *has_display_name, *has_description, *has_instructions;
 	const char **display_name, **description, **package_root;

@@ -3,11 +3,11 @@
  * supervisor asked; the answer finds its call by the request's id and goes out with the seq_id it came for.
  *
  * What is wrong with a tenant's data is known here, but who may ask at all, and in which generation, is not: such a
- * request goes as BOX_INVALID, its context alone, and only if nobody refuses that is the client told what we found.
+ * request goes as BOX_INVALID, its context alone; only if the supervisor accepts that, the client reads what we found.
  *
  * The budget is 128 actions.  Cancels have one of their own, so that they get through when the other is used up, and so
- * have acknowledgements.  Pings do not count, or load would look like death; who sends thousands of them without waiting
- * is read later.
+ * have acknowledgements.  Pings do not count, or a busy client would look dead; a client that sends thousands of them
+ * without waiting is read later.
  */
 #include "langbot/actions.h"
 
@@ -44,7 +44,7 @@ struct call {
 	uint64_t             id;
 	const struct action *action;
 	uint64_t             target;  /* BOX_CANCEL: the call it is about */
-	enum outcome         outcome; /* what is told when nobody refuses it */
+	enum outcome         outcome; /* sent unless the supervisor refuses it */
 	struct buf           seq;     /* as JSON */
 	struct asked         asked;
 };

@@ -11,8 +11,8 @@
 
 enum {
 	ERROR_MOST = 4096,         /* characters behind the class */
-	ERROR_HUGE = 64 * KIB * 4, /* the same of those that upstream does not cut: no person reads more */
-	SEQ_MOST = 8 * KIB,        /* a seq_id is a number, or its digits: what is longer is none */
+	ERROR_HUGE = 64 * KIB * 4, /* the same for classes that upstream does not cut: no person reads more */
+	SEQ_MOST = 8 * KIB,        /* bytes of a seq_id: it is a number, or its digits */
 };
 
 static const char TITLE[] = "ActionRequest";

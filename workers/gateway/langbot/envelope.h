@@ -8,7 +8,7 @@
 #include "wire/msg.h"
 
 enum envelope_kind {
-	ENVELOPE_IGNORED, /* nothing to be answered; the error tells why, for the log */
+	ENVELOPE_IGNORED, /* gets no reply; the error says why, for the log */
 	ENVELOPE_REFUSED, /* the answer is in refusal */
 	ENVELOPE_ACTION,
 };

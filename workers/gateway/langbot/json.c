@@ -1,7 +1,7 @@
 /*
- * jansson's tree becomes one of MessagePack objects, for whose values all that is ours has readers; strings stay in
- * jansson's.  Numbers are read where they stand in the text: as no key comes twice, those of the tree are in its order.
- * Of a message with a fault only what tells whose it is is looked for.
+ * jansson's tree becomes a tree of MessagePack objects, which the rest of this program reads; strings stay in
+ * jansson's.  Numbers are read from the text itself: as no key comes twice, the tree has them in the order of the text.
+ * Of a message with a fault only seq_id, code and action are looked for.
  */
 #include "langbot/json.h"
 
@@ -133,7 +133,7 @@ drop(void *tree)
 
 /* ---- whose it was ------------------------------------------------------------------------- */
 
-/* What an envelope is told by. */
+/* The keys by which a message is answered. */
 static const char *const owner_keys[] = { "seq_id", "code", "action" };
 
 enum { OWNER_KEYS = sizeof(owner_keys) / sizeof(*owner_keys) };

@@ -16,11 +16,11 @@ enum { JSON_BIG = 100 };
 
 enum json_verdict {
 	JSON_GOOD,
-	JSON_FAULTY, /* JSON, but not what we take: the tree tells whose it was, and no more */
+	JSON_FAULTY, /* JSON, but not what we take: the tree has the seq_id, code and action alone */
 	JSON_BROKEN, /* no JSON at all */
 };
 
-/* The tree is in the zone and in the text, which must outlive it; the error tells why it is not good. */
+/* The tree is in the zone and in the text, which must outlive it; the error says why it is not good. */
 enum json_verdict json_parse(const char *text, size_t n, msgpack_zone *, msgpack_object *, struct err *);
 
 /* The value of a key; NULL when it is absent, or when this is no map. */

@@ -168,7 +168,7 @@ is_text(struct misfits *m, const char *where, const msgpack_object *o)
 	return false;
 }
 
-/* Into the message; a NUL cannot go there, and is told later. */
+/* Into the message; a NUL cannot go there, and is refused later. */
 static const char *
 keep_text(struct misfits *m, const char *p, size_t n)
 {

@@ -1,6 +1,6 @@
 /*
- * A file's chunks come one after the other, each once, and all tell the same amount.  One that is out of place changes
- * nothing; one that makes the file too long ends it.
+ * A file's chunks come one after the other, each once, and all name the same number of chunks.  A chunk out of order
+ * changes nothing; one that makes the file too long ends the upload.
  */
 #include "langbot/uploads.h"
 
@@ -32,7 +32,7 @@ struct chunk {
 	size_t                key_len;
 	const msgpack_object *base64;
 	wide                  index, amount;
-	bool                  has_length; /* the client told how long the file is */
+	bool                  has_length; /* the client said how long the file is */
 	wide                  length;
 	unsigned char         bytes[LIM_UPLOAD_CHUNK + 3]; /* the padding is decoded too */
 	size_t                n;

@@ -85,7 +85,7 @@ is_blank(const char *s)
 
 /* ---- directories ------------------------------------------------------------------------- */
 
-/* What belongs to the system is nobody's workspace. */
+/* A directory that belongs to the system is no workspace. */
 static int
 check_place(const char *what, const char *path, struct err *e)
 {

@@ -47,7 +47,7 @@ load_all(const struct scope *s, struct skills *out, struct err *e)
 	return r;
 }
 
-/* A stable sort: those of the same time stay as they were found. */
+/* A stable sort: skills of the same time stay in the order in which they were found. */
 static void
 newest_first(struct skills *s)
 {

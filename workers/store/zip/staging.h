@@ -18,7 +18,7 @@ int staging_open(struct staging *, int skills, struct err *);
 /* Remove it with all that is in it. */
 int staging_close(struct staging *, struct err *);
 
-/* Remove those that nobody works in: whoever did has died. */
+/* Remove the ones whose process has died. */
 void staging_sweep(int skills);
 
 #endif

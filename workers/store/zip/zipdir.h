@@ -20,7 +20,7 @@ struct zip_entry {
 	uint64_t    size;
 	uint64_t    offset; /* of its local header */
 	uint64_t    end;    /* of its packed bytes */
-	uint32_t    mode;   /* of Unix, 0: not told */
+	uint32_t    mode;   /* of Unix, 0: not given */
 	uint16_t    method;
 	bool        encrypted;
 };
