@@ -278,19 +278,11 @@ agent_exec(struct boxd *h, const struct msg *m, struct err *e)
 	return 0;
 }
 
-static void
-ignore(void *arg, const struct msg *m)
-{
-	(void)arg;
-	(void)m;
-}
-
 bool
 agent_cancel(struct agent *a, const struct msg *m)
 {
 	uint64_t           call = ((const struct msg_cancel *)m->body)->call;
 	struct agent_call *c;
-	struct err         e;
 
 	LIST_FOREACH (c, &a->calls, next)
 		if (c->conn == m->conn && c->id == call)
@@ -299,7 +291,7 @@ agent_cancel(struct agent *a, const struct msg *m)
 		return false;
 	c->cancelled = true;
 	if (c->running && c->asked != 0)
-		ask(a->boxd, MSG_CANCEL, &(struct msg_cancel){ .call = c->asked }, ignore, NULL, &e);
+		ask_cancel(a->boxd, c->asked);
 	reply_send(a->boxd, MSG_DONE, m->conn, m->id, &(struct msg_done){});
 	return true;
 }

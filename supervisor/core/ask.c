@@ -126,16 +126,22 @@ ignore_reply(void *arg, const struct msg *reply)
 }
 
 void
+ask_cancel(struct boxd *h, uint64_t command)
+{
+	struct err ignored;
+
+	ask(h, MSG_CANCEL, &(struct msg_cancel){ .call = command }, ignore_reply, NULL, &ignored);
+}
+
+void
 ask_drop(struct boxd *h, uint64_t id)
 {
-	struct own_call  *o = id == 0 ? NULL : own_call_find(h->asks, id);
-	struct msg_cancel cancel = { .call = id };
-	struct err        ignored; /* it ended in the meantime */
+	struct own_call *o = id == 0 ? NULL : own_call_find(h->asks, id);
 
 	if (o == NULL)
 		return;
 	bool is_exec = o->type == MSG_EXEC;
 	own_call_free(h->asks, o);
 	if (is_exec)
-		ask(h, MSG_CANCEL, &cancel, ignore_reply, NULL, &ignored);
+		ask_cancel(h, id);
 }

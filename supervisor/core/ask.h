@@ -34,6 +34,9 @@ uint64_t ask_open(struct boxd *, enum msg_type, ask_fn *, void *arg, struct err 
 /* The answer is not wanted any more; a command is cancelled.  0 is no request. */
 void ask_drop(struct boxd *, uint64_t id);
 
+/* Cancel a command of ours.  One that cannot be cancelled has ended. */
+void ask_cancel(struct boxd *, uint64_t command);
+
 /* For reply.c: a reply to CONN_OWN, with the request's id. */
 void asks_answer(struct asks *, const struct msg *reply);
 

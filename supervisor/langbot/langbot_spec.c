@@ -240,9 +240,8 @@ is_own_part(const char *below, const char *session)
 
 /* Where LangBot's own directory is not known: does the path end as LangBot names the workspace of this session? */
 static bool
-is_named_for(const char *path, const char *session)
+is_named_for(const char *path, const char *session, char normal[LIM_PATH + 1])
 {
-	char   normal[LIM_PATH + 1];
 	size_t tail = strlen("tenants/") + NAMESPACE_LEN, n;
 
 	if (!path_normal(path, normal) || (n = strlen(normal)) <= tail)
@@ -255,9 +254,8 @@ spec_observe_workspace(const struct langbot *l, const struct msg_spec *s, const 
 {
 	char normal[LIM_PATH + 1];
 
-	if (roots_in_force(l) || s->host_path_mode == MOUNT_NONE || !is_named_for(s->host_path, session))
+	if (roots_in_force(l) || s->host_path_mode == MOUNT_NONE || !is_named_for(s->host_path, session, normal))
 		return;
-	path_normal(s->host_path, normal);
 	normal[strlen(normal) - strlen("/tenants/") - NAMESPACE_LEN] = '\0';
 	tenantroots_observe(l->boxd->tenantroots, normal);
 }
@@ -299,10 +297,12 @@ add_rule(struct msg_worker_start *w, enum mount_rule rule, const char *path)
 void
 langbot_add_rules(const struct langbot *l, const char *name, struct msg_worker_start *w)
 {
+	char normal[LIM_PATH + 1];
+
 	if (!tenancy_is_ours(name))
 		return;
 	if (!roots_in_force(l)) {
-		if (is_named_for(w->spec.host_path, name))
+		if (is_named_for(w->spec.host_path, name, normal))
 			add_rule(w, RULE_MAKE, w->spec.host_path);
 		return;
 	}

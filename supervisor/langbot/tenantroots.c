@@ -23,6 +23,7 @@ struct tenantroots {
 	struct journal *journal;             /* owned */
 	char           *v[LIM_TENANT_ROOTS]; /* owned, and each */
 	size_t          n;
+	char            own[LIM_TENANT_ROOTS][LIM_PATH + 1]; /* lent to the rules that were added last */
 	char            agents_default[LIM_PATH + 1]; /* workspace of agents that name none; "": not configured */
 };
 
@@ -167,18 +168,16 @@ is_langbots(const struct boxd *h, const char *root)
 
 /* entry: its directory among them */
 static void
-own_rules(const struct tenantroots *t, const char *entry, struct msg_worker_start *w)
+own_rules(struct tenantroots *t, const char *entry, struct msg_worker_start *w)
 {
-	static char own[LIM_TENANT_ROOTS][LIM_PATH + 1]; /* until it is encoded */
-
 	for (size_t i = 0; i < t->n; i++)
-		if (snprintf(own[i], sizeof(own[i]), "%s/%s", t->v[i], entry) <= (int)LIM_PATH)
-			rule(w, RULE_MINE, own[i]);
+		if (snprintf(t->own[i], sizeof(t->own[i]), "%s/%s", t->v[i], entry) <= (int)LIM_PATH)
+			rule(w, RULE_MINE, t->own[i]);
 }
 
 /* For a session without a workspace in its name.  A trial for readiness works in a directory of its own name. */
 static void
-nameless_rules(const struct tenantroots *t, const char *session, struct msg_worker_start *w)
+nameless_rules(struct tenantroots *t, const char *session, struct msg_worker_start *w)
 {
 	if (strncmp(session, TRIAL_PREFIX, strlen(TRIAL_PREFIX)) == 0)
 		own_rules(t, session, w);
@@ -187,7 +186,7 @@ nameless_rules(const struct tenantroots *t, const char *session, struct msg_work
 }
 
 void
-tenantroots_add_rules(const struct tenantroots *t, const char *session, struct msg_worker_start *w)
+tenantroots_add_rules(struct tenantroots *t, const char *session, struct msg_worker_start *w)
 {
 	char            ns[NAMESPACE_LEN + 1] = "";
 	bool            of_workspace = workspace_of(session, ns);

@@ -21,7 +21,10 @@ void tenantroots_learn(struct tenantroots *, const char *directory);
  */
 void tenantroots_observe(struct tenantroots *, const char *directory);
 
-/* For the worker of this session: the rules that close other workspaces to it and open its own. */
-void tenantroots_add_rules(const struct tenantroots *, const char *session, struct msg_worker_start *);
+/*
+ * For the worker of this session: the rules that close other workspaces to it and open its own.  Their paths are valid
+ * until the next call.
+ */
+void tenantroots_add_rules(struct tenantroots *, const char *session, struct msg_worker_start *);
 
 #endif
