@@ -59,7 +59,7 @@ walk_up(struct walk *w)
 	return 0;
 }
 
-/* Its target goes before what is still to go. */
+/* Put the target of the link before the rest of the path. */
 static int
 walk_link(struct walk *w, int link)
 {
@@ -106,7 +106,7 @@ walk_down(struct walk *w, const char *name)
 	return walk_into(w, name, &next);
 }
 
-/* The next part of what is still to go; false when nothing is. */
+/* The next part of the rest; false when the rest is empty. */
 static bool
 walk_next(struct walk *w, char name[NAME_MAX + 2], size_t *used)
 {
@@ -148,7 +148,7 @@ walk(struct walk *w)
 
 /* ---- making what is missing ------------------------------------------------------- */
 
-/* "", or the first thing in the way of making the rest of it: "..", which nothing can be above. */
+/* Can all of the rest be made?  Not with a ".." in it. */
 static bool
 rest_is_plain(const struct walk *w)
 {
@@ -199,7 +199,7 @@ make_one(struct walk *w, const char *name)
 	return walk_into(w, name, &next);
 }
 
-/* All that is missing, as the owner of the directory it begins in would make it: with his rights and for him. */
+/* Make all that is missing, with the rights of the owner of the directory above it, and for that owner. */
 static int
 make_rest(struct walk *w)
 {
@@ -226,7 +226,7 @@ make_rest(struct walk *w)
 
 /* ---- judging ------------------------------------------------------------------------ */
 
-/* The kernel's own word for where the descriptor is. */
+/* Does the kernel report the same path for the descriptor? */
 static int
 same_as_kernel(const struct walk *w, const struct hostpath_ask *ask, struct err *e)
 {

@@ -1,7 +1,7 @@
 /*
  * A rule is about a path and all below it.  A mount of something above it would show it as well, so a path is refused
- * when it is, is below, or contains a closed one: by every path that the mount table has for it (hostview.h), and by
- * device and inode.
+ * if it is a closed one, is below one, or contains one.  All paths that the mount table has for it count (hostview.h),
+ * and so do device and inode.
  *
  * The operator's mounts.allow is a ceiling; closed paths win over it, but for those that exist to protect the careless:
  * there an entry strictly below opens that entry.  Roots that LangBot configured are a second ceiling, for its own
@@ -160,7 +160,7 @@ is_named_by_operator(const struct check *c)
 	return false;
 }
 
-/* By this name, and whatever else it is called. */
+/* Is the path open under this name? */
 static bool
 is_open(const struct check *c, const struct msg_path_rule *r, const char *closed, const char *name)
 {
@@ -280,7 +280,7 @@ check_rules(const struct check *c, struct err *e)
 
 /* ---- ceilings ---- */
 
-/* The paths of a ceiling, as far as they fit into a sentence. */
+/* The paths of a ceiling, as many as fit into the text. */
 static const char *
 ceiling(const struct msg_worker_start *w, enum mount_rule which, char text[CEILING])
 {
@@ -326,7 +326,7 @@ check_ceilings(const struct hostpath_ask *ask, const char *real, const struct ms
 
 /*
  * An agent's host_path, which LangBot would have checked so itself.  These roots are a part of the spec and of nothing
- * but host_path; the rules above are the house's, for every mount, and may change while the session lives.
+ * but host_path; the rules above are boxd's, for every mount, and may change while the session lives.
  */
 static int
 check_roots(const struct hostpath_ask *ask, const char *real, struct err *e)

@@ -1,5 +1,5 @@
 /*
- * A command's output as text for an agent: characters, without blanks around them, and not more than it can read.
+ * A command's output as text for an agent: characters, without blanks around them, and at most as many as it can read.
  */
 #pragma once
 

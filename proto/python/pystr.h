@@ -1,6 +1,6 @@
 /*
- * Text as Python's str sees it, which LangBot's clients and skills were written with: what is white space, what
- * strip() takes off, what a character is.  All of it is UTF-8; an invalid byte ends what is stripped.
+ * Text as Python's str sees it, because LangBot's clients and skills are written in Python: white space, strip(),
+ * characters.  The text is UTF-8; an invalid byte ends what is stripped.
  */
 #pragma once
 

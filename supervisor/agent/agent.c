@@ -74,7 +74,7 @@ in_langbots_words(const struct agent_call *c, const struct err *e)
 
 /* ---- steps ---- */
 
-/* The answer may be there before this returns, and the call over. */
+/* The answer may come, and end the call, before this returns. */
 static void
 step(struct agent_call *c, enum msg_type t, const void *body, ask_fn *fn)
 {
@@ -109,7 +109,7 @@ withhold(struct agent_call *c, const struct msg_exec_result *x)
 	end_session_first(c);
 }
 
-/* LangBot takes a timeout for the end of the session, but servers that run in it are not to blame. */
+/* LangBot takes a timeout for the end of the session, unless servers run in it. */
 static bool
 ends_session(const struct agent_call *c, const struct msg_exec_result *x)
 {
@@ -312,7 +312,7 @@ agent_conn_gone(struct agent *a, uint64_t conn)
 
 /* ---- open and close ---- */
 
-/* Without symlinks, as of now: who turns one later moves no root. */
+/* Symlinks are resolved now: one that is changed later moves no root. */
 static int
 add_root(struct strs *roots, const char *path, struct err *e)
 {

@@ -1,4 +1,4 @@
-/* The inside of the agents' actor, for its own files. */
+/* Between the files of this room. */
 #ifndef SUPERVISOR_AGENT_IMPL_H
 #define SUPERVISOR_AGENT_IMPL_H
 

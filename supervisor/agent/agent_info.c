@@ -1,4 +1,4 @@
-/* What there is for agents: profiles, recent errors, the state of things. */
+/* What agents can ask for: profiles, recent errors, status. */
 #include <stdio.h>
 #include <string.h>
 

@@ -125,7 +125,7 @@ whole(const struct lax *given, const char *field, int64_t least, const char *low
 	return 0;
 }
 
-/* The clamp is before the check: what is no number is left to that. */
+/* The clamp comes before the check, which refuses what is not a number. */
 static int
 set_timeout(struct agent_plan *p, const struct msg_agent_exec *x, struct err *e)
 {
@@ -189,7 +189,7 @@ set_image(struct agent_plan *p, const struct config *c, const struct msg_agent_e
 	return 0;
 }
 
-/* Of the caller alone: nothing of another tenant's is below it. */
+/* The caller's alone: it contains nothing of another tenant's. */
 static void
 default_host_path(struct agent_plan *p, const struct config *c, const struct msg_agent_exec *x)
 {
@@ -319,8 +319,8 @@ check_workdir(const struct agent_plan *p, struct err *e)
 }
 
 /*
- * Whether it is below a root is for the session's worker to see, by what it has opened: a symlink decides, and text
- * does not tell where one leads.
+ * The session's worker checks whether it is below a root, by what it has opened: text does not show where a symlink
+ * leads.
  */
 static int
 bound_host_path(struct agent_plan *p, const struct agent_rules *rules, const struct msg_agent_exec *x, struct err *e)

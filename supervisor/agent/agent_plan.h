@@ -1,6 +1,6 @@
 /*
- * What an agent's request becomes: which session, made how, and which command in it.  Nothing is asked of anybody
- * here, and no file is looked at.
+ * What an agent's request becomes: which session, made how, and which command in it.  It sends
+ * no request and looks at no file.
  */
 #ifndef SUPERVISOR_AGENT_PLAN_H
 #define SUPERVISOR_AGENT_PLAN_H
@@ -17,7 +17,7 @@ struct agent_plan {
 	uint64_t                        timeout_sec;
 };
 
-/* The operator's word on it. */
+/* What the operator has configured. */
 struct agent_rules {
 	const struct config *config;
 	struct strs          roots; /* agent.mount_roots, without symlinks */

@@ -15,7 +15,7 @@
 
 /* ---- before anything is started ------------------------------------------------------------------ */
 
-/* A PEM file, whole.  What is inside is for the gateway to understand; that it is no other kind of file is seen here. */
+/* A whole PEM file.  The gateway reads its contents; here is only checked that it is such a file. */
 static int
 pem_read(struct buf *b, const char *path, const char *marker, struct err *e)
 {
@@ -125,7 +125,7 @@ names_clear(struct names *n)
 	free(n->text);
 }
 
-/* That of the boxd before us, when it is the right one; else a new one. */
+/* The listener of the boxd before us, if it listens at the right address; else a new one. */
 static int
 open_listener(struct auth *auth, struct handover *past, struct err *e)
 {

@@ -2,9 +2,9 @@
  * LangBot's door: its TCP listener, the token, which instance is trusted, who failed how often.  Decides
  * HTTP_AUTH; the gateway only carries what a client presented.
  *
- * The trusted instance is the configured one.  Without that the first that shows the token is trusted for as long
- * as boxd lives; with auth = none, where anybody could be first, only until its last connection is gone and
- * another instance comes.
+ * The trusted instance is the configured one.  If none is configured, boxd trusts the first instance that shows the
+ * token for as long as it runs; with auth = none, where anybody could be first, only until the last connection of that
+ * instance is gone and another instance comes.
  */
 #ifndef SUPERVISOR_AUTH_H
 #define SUPERVISOR_AUTH_H
@@ -49,7 +49,7 @@ const char *auth_instance(const struct auth *);
 /* The one workspace of clients that know of no instances and workspaces. */
 void auth_legacy_context(struct msg_context *);
 
-/* What the gateway must know; borrows from auth. */
+/* Fill in what the gateway must know; borrows from auth. */
 void auth_for_gateway(const struct auth *, struct msg_gateway_start *);
 
 /* For status: where it listens, or empty; the file with the token, or empty; refused handshakes. */

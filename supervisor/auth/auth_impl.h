@@ -31,7 +31,7 @@ struct auth {
 	struct tally    refusals; /* the same, for the log */
 };
 
-/* Trust this instance, if none or it is trusted. */
+/* Trust this instance, if no other is trusted.  Is it trusted now? */
 bool auth_trust(struct auth *, const char *instance);
 
 void attempts_clear(struct attempts *);

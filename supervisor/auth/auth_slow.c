@@ -11,7 +11,7 @@ find(struct slow *s, const unsigned char net[ADDRESS_NET])
 	return NULL;
 }
 
-/* A free row, or the one that has been quiet for longest. */
+/* A free row, or the row of the address that has not failed for longest. */
 static struct slow_address *
 take(struct slow *s, const unsigned char net[ADDRESS_NET])
 {

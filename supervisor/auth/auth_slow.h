@@ -25,7 +25,7 @@ struct slow {
 	struct slow_address rows[SLOW_ADDRESSES];
 };
 
-/* It failed: how long its answer waits.  Every failure waits, however many do already; the gateway bounds how many. */
+/* An attempt failed: how long its answer waits, in seconds.  Every failure waits; the gateway bounds their number. */
 double slow_failed(struct slow *, const struct address *, double now);
 
 #endif

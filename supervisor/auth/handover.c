@@ -22,7 +22,7 @@ is_whole(const struct handover *h)
 	       (*h->instance == '\0' || instance_is_valid(h->instance));
 }
 
-/* A memfd with exactly one of these in it. */
+/* Is it a memfd of the size of one handover? */
 static bool
 is_memfd(int fd)
 {

@@ -138,7 +138,7 @@ say_refused(struct attempt *a, const char *reason)
 		    reason);
 }
 
-/* 401.  It showed what it should: no reason to make it wait. */
+/* 401 at once: the client had the token. */
 static void
 refuse(struct attempt *a, const char *reason)
 {
@@ -146,7 +146,7 @@ refuse(struct attempt *a, const char *reason)
 	fail(a, &(struct err){ .code = E_UNAUTHORIZED, .text = "Unauthorized" });
 }
 
-/* 401, and slower each time. */
+/* 401, later each time. */
 static void
 refuse_slowly(struct attempt *a, const char *reason)
 {
@@ -216,7 +216,7 @@ become_relay(struct attempt *a)
 		welcome(a, "relay");
 }
 
-/* The session may have gone meanwhile; else it is the process that is missing. */
+/* The session may have gone meanwhile; otherwise the process is missing. */
 static void
 tell_missing(struct attempt *a, const struct err *why)
 {

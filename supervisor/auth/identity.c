@@ -73,7 +73,7 @@ peer_in_group(int peer, const struct ucred *who, gid_t group)
 	return false;
 }
 
-/* Connected to our control socket?  A gateway that was taken over has other sockets, whose other end is root. */
+/* Is it connected to our control socket?  A gateway that was taken over has other sockets, whose peer is root. */
 static bool
 is_of_control_socket(const struct identities *ids, int peer)
 {
@@ -105,7 +105,7 @@ check_user(const struct identities *ids, int peer, struct err *e)
 	return 0;
 }
 
-/* Everything of a new client but its connection. */
+/* Fills everything but the connection id. */
 static int
 examine(const struct identities *ids, struct identity *id, int peer, enum speaks speaks, struct err *e)
 {

@@ -1,5 +1,5 @@
 /*
- * Who a connection is, and what it may be asked for.  The gateway only carries bytes; the kernel is asked here, on
+ * Who a connection is, and what it may ask for.  The gateway only carries bytes; the kernel is asked here, on
  * the client's own socket.
  *
  *	control socket, native    NATIVE at once: the kernel vouches for it
@@ -57,7 +57,7 @@ struct identity *identity_find(const struct identities *, uint64_t conn);
 void identity_becomes_rpc(struct identities *, struct identity *);
 int  identity_becomes_relay(struct identity *, const struct relay_right *, struct err *);
 
-/* For the log: an address, or that it is of this machine. */
+/* For the log: an address, or "control-socket". */
 const char *identity_peer(const struct identity *, char out[ADDRESS_TEXT]);
 
 size_t identities_count(const struct identities *);

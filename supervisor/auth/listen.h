@@ -21,16 +21,16 @@ enum { ADDRESS_TEXT = 64, ADDRESS_NET = 16 };
 /* "127.0.0.1:5410", "[::1]:5410" or "none"; names are not looked up. */
 int address_parse(struct address *, const char *text, struct err *);
 
-/* As it is parsed. */
+/* In the form that address_parse reads. */
 const char *address_text(const struct address *, char out[ADDRESS_TEXT]);
 
 /* Only this machine can reach it.  True for no address, too: nobody can reach that. */
 bool address_is_loopback(const struct address *);
 
-/* Who counts as one: an IPv4 address, also mapped into IPv6, or the /64 that a single IPv6 customer has. */
+/* What counts as one client: an IPv4 address, also one mapped into IPv6, or the /64 of an IPv6 address. */
 void address_net(const struct address *, unsigned char net[ADDRESS_NET]);
 
-/* Of the other end of a socket, and of our own end; no address when it is not a TCP socket. */
+/* The address of the peer, and of our own end; no address when it is not a TCP socket. */
 void address_of_peer(struct address *, int fd);
 void address_of_socket(struct address *, int fd);
 

@@ -1,5 +1,5 @@
 /*
- * The policy, and what follows when a grant comes, goes or expires.  What is decided is in admission_book.c.
+ * The policy, and what follows when a grant comes, goes or expires.  The decisions are in admission_book.c.
  */
 #include "langbot/admission.h"
 
@@ -317,7 +317,7 @@ admission_normalise(struct admission *a, const struct msg_context *c, struct msg
 
 /* ---- answers that wait ---- */
 
-/* The strings of the message are gone when the answer is due. */
+/* Copies the strings, because the message is gone when the answer is due. */
 static struct waiting *
 wait_for(struct admission *a, const struct msg *m, const struct msg_box_grant *grant, struct err *e)
 {
@@ -380,7 +380,7 @@ judge(struct admission *a, const struct msg_box_grant *g, uint64_t now, struct m
 	    a->book, &a->policy, langbot_limits(a->boxd->langbot)->max_admission_records, g, now, record, changed, e);
 }
 
-/* Each before the next: the fence, because a placement it has left behind gets no grant; the journal; the book. */
+/* In this order: the fence, because an old placement gets no grant; the journal; the book. */
 static int
 install(struct admission *a, const struct msg_box_grant *g, enum grant_effect *effect, struct err *e)
 {

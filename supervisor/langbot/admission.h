@@ -16,7 +16,7 @@ void admission_configure(struct admission *, const struct msg_box_init *);
 
 bool admission_enforced(const struct admission *);
 
-/* Empty, or why the configuration is not good. */
+/* Why the configuration is wrong; empty: it is not. */
 const char *admission_config_error(const struct admission *);
 
 const struct msg_box_policy *admission_policy(const struct admission *);
@@ -24,7 +24,7 @@ const struct msg_box_policy *admission_policy(const struct admission *);
 /* Does a grant let this context use sessions?  -1: no, and why.  The caller checks readiness. */
 int admission_check(struct admission *, const struct msg_context *, struct err *);
 
-/* So many sessions are granted to it; UINT64_MAX where no grant is needed. */
+/* How many sessions its grant allows; UINT64_MAX where no grant is needed. */
 uint64_t admission_max_sessions(struct admission *, const struct msg_context *);
 
 /* May the workspace, which has that many, have one more session?  One more managed process? */
@@ -33,7 +33,7 @@ int admission_check_process(struct admission *, const struct msg_context *, size
 
 struct admitted;
 
-/* What an admitted spec becomes: refused, or all that is the runtime's to say is said.  See admission_spec.h. */
+/* Refuse an admitted spec, or set the fields that the runtime decides.  See admission_spec.h. */
 int admission_normalise(
     struct admission *, const struct msg_context *, struct msg_box_spec *, const struct admitted *, struct err *);
 

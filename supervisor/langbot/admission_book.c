@@ -79,7 +79,7 @@ book_records(const struct book *b)
 	return b->records;
 }
 
-/* The record, made if it is not there; NULL: no memory. */
+/* The record, made if it is missing; NULL: no memory. */
 static struct record *
 record_of(struct book *b, const char *instance, const char *workspace, struct err *e)
 {

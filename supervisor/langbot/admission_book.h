@@ -1,5 +1,5 @@
 /*
- * The book of grants: for every workspace what was seen of it, which only rises, and the grant it has now, if any.
+ * The book of grants: for every workspace the numbers seen so far, which only rise, and the grant it has now, if any.
  * Pure: the caller passes the time, and acts on the result.
  */
 #ifndef SUPERVISOR_ADMISSION_BOOK_H
@@ -16,7 +16,7 @@ enum grant_effect {
 	GRANT_REPLACED, /* every session must go */
 };
 
-/* The grant that lets a workspace in now. */
+/* The grant in force. */
 struct grant {
 	uint64_t generation, revision;
 	uint64_t max_sessions, max_managed_processes;
@@ -28,7 +28,7 @@ void         book_close(struct book **);
 
 size_t book_records(const struct book *);
 
-/* What an earlier boxd had written down; 0, or no memory. */
+/* Add a record that an earlier boxd has written down; -1: no memory. */
 int book_remember(struct book *, const struct msg_admission_record *, struct err *);
 
 /* Every record, for a journal that is made smaller; stops when fn returns -1. */

@@ -83,7 +83,7 @@ check_source(const struct msg_mount *m, const struct msg_store_source *s, const 
 	return 0;
 }
 
-/* Below /workspace, or where its digest says; by its normal form, which is the place that it will have. */
+/* Below /workspace, or where its digest says; the normal form counts, because that is where it will be mounted. */
 static bool
 is_place(const struct msg_mount *m)
 {
@@ -115,7 +115,7 @@ check_target(const struct msg_mount *all, size_t i, struct err *e)
 	return 0;
 }
 
-/* What was found takes the place of what was given. */
+/* Replaces the given paths by those that were found. */
 static int
 take_mounts(const struct msg_box_spec *s, const struct admitted *a, struct err *e)
 {

@@ -3,8 +3,8 @@
  * fence, [sessions of other generations are gone], and then its own file.
  *
  * An action is cancelled by BOX_CANCEL, when its generation is over, or when its client leaves; but a command that
- * was started then runs on, and its result is dropped.  A cancelled action has no step left, so nothing of it comes
- * late: a session that it was having made is there already, and is retired with the others.
+ * was started then runs on, and its result is dropped.  A cancelled action has no steps left; a session that was being
+ * made for it exists already, and is retired with the others.
  */
 #include "langbot/langbot.h"
 
@@ -180,7 +180,7 @@ check_commands(const struct action *a, struct err *e)
 	    e, E_BUSY, "Box runtime is busy: long commands that wait or run have %lu MiB together", LIM_COMMANDS / MIB);
 }
 
-/* Grants are admission's own, but for whose they are. */
+/* Admission answers these itself; only their context was checked here. */
 static void
 deliver_grant(struct action *a, int (*to)(struct boxd *, const struct msg *, struct err *))
 {

@@ -1,4 +1,4 @@
-/* Actions and their questions. */
+/* The life of an action, and what it asks. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* box_exec: a session, a command in it, and the truth about its end. */
+/* box_exec: a session, a command in it, and how that ended. */
 #include <assert.h>
 
 #include "core/registry.h"

@@ -29,7 +29,7 @@ was_given(const struct msg_box_init *i, const char *name)
 	return false;
 }
 
-/* All of its fields are numbers. */
+/* All fields of this message are numbers. */
 static void
 merge_limits(struct msg_box_limits *have, const struct msg_box_init *news)
 {
@@ -85,7 +85,7 @@ remember(struct langbot *l)
 		log_error("box_init holds until boxd is restarted: %s", e.text);
 }
 
-/* Takes the place of what was kept there; *fresh is empty then. */
+/* Replaces what was kept; *fresh is empty then. */
 static void
 replace(struct owned_msg *old, struct owned_msg *fresh)
 {
@@ -153,7 +153,7 @@ next_init(struct langbot *l)
 	return NULL;
 }
 
-/* It is applied also when its client is gone by now: the store has changed already. */
+/* It is applied even if its client has left: the store has changed already. */
 static void
 on_store(void *arg, const struct msg *reply)
 {

@@ -1,5 +1,5 @@
 /*
- * To a session: made, reused, or refused.
+ * From a spec to a session: made, reused, or refused.
  *
  *	[admitted: its directory, its skill] -> named -> [the one that is closing is gone] -> [its host_path is made] -> CREATE
  */
@@ -55,7 +55,7 @@ say_blocked(const struct action *a, struct err *e)
 		spec_refuse_blocked(a->langbot, "extra_mounts.host_path", s->extra_mounts.v[e->number].host_path, e);
 }
 
-/* What failed is what was asked for: of whose session it is nothing need be said. */
+/* The client has named the session itself, so the error need not. */
 static void
 create_failed(struct action *a, const struct err *why)
 {
@@ -311,7 +311,7 @@ on_workspace(struct action *a, const struct msg *reply)
 	find_sources(a);
 }
 
-/* What an admitted session works in is the runtime's to say. */
+/* The runtime decides where an admitted session works. */
 static void
 admit(struct action *a)
 {

@@ -59,7 +59,7 @@ reply_process(struct action *a, const char *process, const struct msg *reply)
 	action_reply(a, MSG_BOX_PROCESS, &p);
 }
 
-/* The session these are about; -1: the action has failed. */
+/* Find the session; -1: the action has failed. */
 static int
 enter(struct action *a, const char *session_id)
 {

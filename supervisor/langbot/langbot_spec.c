@@ -260,7 +260,7 @@ spec_observe_workspace(const struct langbot *l, const struct msg_spec *s, const 
 	tenantroots_observe(l->boxd->tenantroots, normal);
 }
 
-/* Only what belongs to the session's workspace; clients without workspaces have all but the others' part. */
+/* Only what belongs to the session's workspace; a client without one may make everything but other workspaces. */
 static bool
 may_make(const struct langbot *l, const char *below, const char *session)
 {

@@ -50,7 +50,7 @@ boxd_of(const struct storage *s)
 	return s->action->langbot->boxd;
 }
 
-/* Nothing that was asked is waited for any longer. */
+/* Stop waiting for answers. */
 static void
 drop_calls(struct storage *s)
 {
@@ -244,7 +244,7 @@ is_whole(const struct part *p)
 	return true;
 }
 
-/* A workspace that is the host's was counted there. */
+/* A workspace on the host was counted there. */
 static void
 add_part(struct sums *t, const struct part *p)
 {

@@ -1,4 +1,4 @@
-/* Actions that are the store's: the workspace's name is put in, and the answer is passed on as it comes. */
+/* Actions that box-store serves: the workspace's name is added, and the answer is passed on unchanged. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -70,7 +70,7 @@ add_error(struct readiness *r, const char *text)
 		snprintf(r->error + used, sizeof(r->error) - used, "%s%.2000s", used > 0 ? "; " : "", text);
 }
 
-/* LangBot's name for it is of its own backend.  What it stands for are limits that hold, by v1 or by v2. */
+/* LangBot calls it cgroup_v2, after its own backend.  It means that limits are enforced, by v1 or v2. */
 static bool
 limits_hold(const struct machine *m)
 {
@@ -136,7 +136,7 @@ judge_trial(const struct findings *f, bool passed[CHECK__COUNT])
 	passed[CHECK_INODES] = f->inodes;
 }
 
-/* The operator's own word for the storage; what was found stays in the details. */
+/* The operator declares the storage bounded; the details keep what was found. */
 static void
 force_unsafe(const struct readiness *r, bool passed[CHECK__COUNT])
 {
@@ -174,7 +174,7 @@ tell(struct readiness *r, bool passed[CHECK__COUNT])
 	log_info("readiness ready=%d%s%s", ready, ready ? "" : ": ", r->told.error);
 }
 
-/* Those who ask while these are answered wait for the next one, or find this one cached. */
+/* Requests that arrive while these are answered wait for the next trial, or get this result from the cache. */
 static void
 answer_all(struct readiness *r)
 {

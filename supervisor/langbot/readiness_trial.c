@@ -1,5 +1,5 @@
 /*
- * One step after the other, each a request; when one fails what was made is unmade, in the same order:
+ * One step after the other, each a request; when one fails, what was made is removed, in the same order:
  *	directory -> session -> command -> look at it from outside -> session gone -> skills -> directory gone
  */
 #include "langbot/readiness_trial.h"

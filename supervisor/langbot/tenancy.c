@@ -128,7 +128,7 @@ tenancy_logical(const struct msg_context *c, const char *physical)
 	return strncmp(physical, prefix, n) == 0 && physical[n] != '\0' ? physical + n : NULL;
 }
 
-/* Behind the namespace: -g<digits>-<something>. */
+/* Does -g<digits>-<something> follow the namespace? */
 static bool
 is_generation(const char *p)
 {
@@ -192,7 +192,7 @@ tenancy_namespace_of(const char *session, char ns[NAMESPACE_LEN + 1])
 
 enum { GENERATION_AT = NAMESPACE_LEN + 2 }; /* in the name of a session of LangBot's */
 
-/* Each is the beginning of its sessions' names, but for a namespace, which agents have in the middle of theirs. */
+/* Every key is a prefix of its sessions' names, except a namespace, which is in the middle of agents' names. */
 size_t
 tenancy_groups(const char *session, struct group_key keys[TENANCY_GROUPS])
 {

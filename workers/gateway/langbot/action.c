@@ -76,7 +76,7 @@ job_need(struct job *j, const char *key)
 	return o;
 }
 
-/* Not to be found: no session can have such a name.  Upstream's text, which is cut where all are. */
+/* No session can have such a name.  Upstream's text, cut like any other. */
 static enum outcome
 no_such_session(struct job *j, const char *p, size_t n)
 {

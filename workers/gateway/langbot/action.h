@@ -72,7 +72,7 @@ enum outcome job_session(struct job *, const char **name);
 enum outcome job_text(
     struct job *, const msgpack_object *, enum msg_type, const char *field, const char *absent, const char **text);
 
-/* There is no memory. */
+/* Refused: no memory. */
 enum outcome job_starved(struct job *);
 
 /* ---- readers and shapers ------------------------------------------------------------- */

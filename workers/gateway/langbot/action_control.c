@@ -2,7 +2,7 @@
 #include "langbot/action.h"
 #include "langbot/coerce.h"
 
-/* Which request that is, actions.c knows. */
+/* actions.c finds the request. */
 enum outcome
 read_cancel(struct job *j)
 {

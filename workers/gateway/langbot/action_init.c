@@ -85,7 +85,7 @@ add_root(struct job *j, struct strs *to, const char *p, size_t n)
 	return ASK;
 }
 
-/* A text of paths with commas between them. */
+/* A text of paths, separated by commas. */
 static enum outcome
 split_roots(struct job *j, struct strs *to, const char *p, size_t n)
 {

@@ -26,7 +26,7 @@ read_process_start(struct job *j)
 	return job_judge(j, &m, model_process.title);
 }
 
-/* Which process, of which session.  One that no message holds does not exist. */
+/* Which process, of which session.  A process whose name no message can hold does not exist. */
 static enum outcome
 read_which(struct job *j, const char **session, const char **process)
 {

@@ -1,6 +1,6 @@
 /*
- * Skills.  The store has the rules, and its own words for who breaks them; here is only what cannot reach it.  A
- * refusal is a BoxValidationError whatever it is about, a missing key too.
+ * Skills.  The store has the rules and the texts of its refusals; only what cannot be sent to it is refused here.  A
+ * refusal is always a BoxValidationError, even for a missing key.
  */
 #include <string.h>
 
@@ -17,7 +17,7 @@ need(struct job *j, const msgpack_object *map, const char *key)
 	return o;
 }
 
-/* None of that name can be: the store's words for one that is not there. */
+/* No skill can have a name that the message cannot hold: the store's text for a missing skill. */
 static enum outcome
 read_name(struct job *j, const msgpack_object *o, const char **name)
 {
@@ -181,8 +181,8 @@ read_skill_scan(struct job *j)
 }
 
 /*
- * int(): of a number its whole part; what is none is 0, which the store refuses.  So it does what the message cannot
- * carry: the nearest that it can is as wrong.
+ * int(): the whole part of a number; what is not a number becomes 0, which the store refuses.  A number that the
+ * message cannot carry becomes the nearest that it can, which the store refuses as well.
  */
 static int64_t
 entries_of(const msgpack_object *o)
@@ -240,7 +240,7 @@ read_skill_write(struct job *j)
 
 /* ---- archives ------------------------------------------------------------------------ */
 
-/* The uploaded file itself, which this takes away, and what it is called. */
+/* The uploaded file, which is taken out of the uploads, and its name. */
 struct archive {
 	struct blob *bytes;
 	const char **filename, **source_subdir, **target_suffix;

@@ -29,7 +29,7 @@ enum {
 	ANSWER_MOST = 512 * KIB, /* of what is known while a call waits: 128 of them are a connection's */
 };
 
-/* What an action counts as. */
+/* Which budget an action is counted in. */
 enum budget { ACTIONS, CANCELS, ACKS, PINGS, BUDGETS };
 
 static const size_t budget_most[BUDGETS] = {
@@ -182,7 +182,7 @@ send_success(struct actions *a, const struct buf *seq, const struct buf *data)
 	buf_clear(&out);
 }
 
-/* What was known when it was asked. */
+/* The answer that was known before the supervisor was asked. */
 static void
 send_known(struct actions *a, const struct call *c)
 {
@@ -216,7 +216,7 @@ ask_invalid(struct actions *a, const struct call *c, const struct msg_context *c
 	return ws_ask(a->ws, MSG_BOX_INVALID, c->id, &body, e);
 }
 
-/* The call is taken: it waits for its answer, or has had it. */
+/* Takes the call: it waits for its answer, or is answered and freed. */
 static void
 pass_on(struct actions *a, struct call *c, const struct job *j, const struct msg_context *context)
 {
@@ -267,7 +267,7 @@ body_new(const struct action *action, const struct envelope_in *in, msgpack_zone
 	return body;
 }
 
-/* What is known waits with the call: a refusal is cut later anyway, and who sends names of a megabyte is refused. */
+/* A known answer is kept while the call waits: a refusal is cut, and names of a megabyte are refused. */
 static void
 bound_answer(struct call *c, struct job *j)
 {
@@ -327,7 +327,7 @@ send_busy(struct actions *a, const struct buf *seq, size_t most)
 	buf_clear(&text);
 }
 
-/* Something that wants an answer. */
+/* A message that must be answered. */
 static void
 on_request(struct actions *a, enum envelope_kind kind, const struct envelope_in *in, msgpack_zone *zone)
 {

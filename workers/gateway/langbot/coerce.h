@@ -1,4 +1,4 @@
-/* A value of JSON as a field of LangBot's classes takes it: what its kind is, and what is said when it does not fit. */
+/* A JSON value as a field of LangBot's classes accepts it, and the error text when it does not fit. */
 #ifndef GATEWAY_COERCE_H
 #define GATEWAY_COERCE_H
 

@@ -47,7 +47,7 @@ read_data(struct misfits *m, const struct envelope_in *in)
 		misfit(m, "data", "Input should be a valid dictionary");
 }
 
-/* A plugin's binding has more, and is stricter. */
+/* A plugin's binding has more fields, and stricter ones. */
 static const struct model *
 context_model(const msgpack_object *o)
 {
@@ -72,7 +72,7 @@ read_context(struct misfits *m, struct envelope_in *in, const msgpack_object *ma
 	m->at.len = 0;
 }
 
-/* Streams with acknowledgements; no action here streams, so the wish has no effect. */
+/* Whether streams are acknowledged.  No action here streams, so the value is only checked. */
 static void
 read_flow_control(struct misfits *m, const msgpack_object *map)
 {

@@ -1,5 +1,5 @@
 /*
- * The outside of a message of LangBot's: whose it is, which action, in which context.  And of a reply.
+ * The envelope of a message of LangBot's: seq_id, action and context.  And of a reply.
  */
 #ifndef GATEWAY_ENVELOPE_H
 #define GATEWAY_ENVELOPE_H

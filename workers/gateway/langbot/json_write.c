@@ -1,4 +1,4 @@
-/* Not jansson's writer: LangBot's clients get what Python writes, with its spaces and its floats, as it is composed. */
+/* Not jansson's writer: LangBot's clients get JSON as Python writes it, with its spaces and its floats. */
 #include <inttypes.h>
 #include <string.h>
 

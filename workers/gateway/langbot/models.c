@@ -26,7 +26,7 @@ is_absolute(const char *p, size_t n)
 	return n > 0 && *p == '/';
 }
 
-/* On this host, or on a Windows one: LangBot asks no more, and boxd looks at the path itself. */
+/* Absolute on this host, or on Windows: LangBot checks no more, and boxd opens the path itself. */
 static bool
 is_host_path(const char *p, size_t n)
 {
@@ -105,8 +105,8 @@ is_safe(char c)
 }
 
 /*
- * The supervisor maps names to what is safe; to do it twice changes nothing.  So what is too long for a message, or
- * has a NUL in it, can be mapped here: only what is too long even then is.
+ * The supervisor maps names to safe ones; mapping twice changes nothing.  So a name that is too long for a message, or
+ * has a NUL in it, can be mapped here: it is refused only if it is too long even then.
  */
 const char *
 session_text(msgpack_zone *zone, const char *p, size_t *n)

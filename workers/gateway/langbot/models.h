@@ -7,7 +7,7 @@
 extern const struct model model_spec, model_process, model_policy, model_grant, model_revocation, model_context,
     model_binding;
 
-/* What the session's name becomes; one that no message holds is made as short as its workspace sees it. */
+/* The session's name; one that no message can hold is mapped to the form that its workspace sees. */
 const char *session_text(msgpack_zone *, const char *, size_t *n);
 
 /* A spec's working directory is its mount path, when it names none. */

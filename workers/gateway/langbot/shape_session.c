@@ -68,7 +68,7 @@ fit(const struct buf *b, size_t *room)
 	return n;
 }
 
-/* What came of one stream: characters, without blanks around them, and a notice when there was more. */
+/* The output of one stream: characters, without blanks around them, and a notice when there was more. */
 static void
 put_stream(struct buf *out, struct buf *bytes, size_t most, uint64_t total)
 {
