@@ -2,10 +2,8 @@
  * Secrets travel in environments.  Ours and the daemon's must not appear inside; that cannot be asked from inside
  * without telling them, so all that can be read there comes out and is compared here.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

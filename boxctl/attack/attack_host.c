@@ -1,9 +1,7 @@
 #include "attack/attack_host.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
-#include <mqueue.h>
 #include <net/if.h>
 #include <netdb.h>
 #include <signal.h>

@@ -4,7 +4,6 @@
  */
 #include <jansson.h>
 #include <msgpack.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "cmd.h"

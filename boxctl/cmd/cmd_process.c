@@ -1,7 +1,6 @@
 /* boxctl process: one table of actions, each on a session and mostly on one process of it. */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cmd.h"
 #include "cmd/relay.h"

@@ -3,7 +3,6 @@
  */
 #include <sodium.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cmd.h"
 #include "host/tokenfile.h"

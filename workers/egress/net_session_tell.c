@@ -2,7 +2,6 @@
  * What is said of a tenant: its numbers a few times a second while they change, denials for the log, and all of it when
  * it is asked for.  Numbers that a supervisor does not read are not piled up: the next are as good.
  */
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"

@@ -16,7 +16,6 @@
  */
 #include "confine.h"
 
-#include <errno.h>
 #include <linux/capability.h>
 #include <linux/securebits.h>
 #include <signal.h>

@@ -14,11 +14,9 @@
  */
 #include "landlock.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/mount.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

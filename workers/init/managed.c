@@ -6,7 +6,6 @@
 #include <assert.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "exec.h"

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/statfs.h>
 #include <unistd.h>

@@ -1,6 +1,5 @@
 /* box-session: started by boxd with its channel on descriptor 3, and by nobody else. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"

@@ -11,7 +11,6 @@
  * The state file says what is wanted and is written by the supervisor before it asks; a
  * worker that takes over freezes or thaws by it, wherever the one before had come to.
  */
-#include <fcntl.h>
 
 #include "base/log.h"
 #include "worker.h"

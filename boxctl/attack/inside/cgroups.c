@@ -1,8 +1,6 @@
 /* cgroups: the limits live there, and release_agent runs a program as root of the host. */
-#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>

@@ -1,12 +1,9 @@
 /* Files of the host that a sandbox has no business with: not there, or empty, or at least not to be changed. */
-#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
 

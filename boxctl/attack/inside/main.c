@@ -6,7 +6,6 @@
  * and "end <tab> count" behind the last, so that whoever reads knows that none is missing.  Each attack runs in a
  * child with a deadline: one that hangs is open, because no refusal was seen, and the next begins all the same.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

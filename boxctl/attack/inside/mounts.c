@@ -1,11 +1,8 @@
 /* The mount family: each call as the kernel would take it, and each with arguments that only a filter refuses. */
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/mount.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

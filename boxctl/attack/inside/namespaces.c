@@ -1,5 +1,4 @@
 /* New namespaces, by every call that makes one, and ways into others'. */
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <signal.h>

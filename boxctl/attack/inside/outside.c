@@ -2,15 +2,11 @@
  * Attacks on something outside that boxctl has put there: a process, shared memory, a queue.  Its name comes as an
  * argument, so that the attacker knows more than one could ever find out.
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <mqueue.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ipc.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/shm.h>
 #include <sys/stat.h>

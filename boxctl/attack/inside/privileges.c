@@ -1,11 +1,9 @@
 /* What a command is, and what it cannot become: capabilities, user ids, setuid programs, the filter itself. */
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <linux/capability.h>
 #include <linux/securebits.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* /proc: what it shows of processes and places outside, and what of it can be written. */
 #include <ctype.h>
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <signal.h>

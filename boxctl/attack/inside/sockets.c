@@ -1,10 +1,7 @@
 /* Kinds of sockets.  Local ones, TCP and UDP over IP, and routing's netlink are what programs use; the rest is drivers. */
-#include <errno.h>
 #include <linux/filter.h>
 #include <netinet/in.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -16,7 +16,6 @@
 #include <openssl/rand.h>
 #include <openssl/ssl.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct hello {
 	SSL_CTX *ctx; /* owned */

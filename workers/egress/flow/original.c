@@ -5,7 +5,6 @@
 #include "flow/original.h"
 
 #include <linux/netfilter_ipv4.h>
-#include <string.h>
 
 enum { ORIGINAL_DST_IPV6 = 80 }; /* linux/netfilter_ipv6/ip6_tables.h, which does not go with netinet/in.h */
 

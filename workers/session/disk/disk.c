@@ -1,7 +1,6 @@
 #include "disk/disk.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fd.h"

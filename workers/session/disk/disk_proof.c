@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <stdbool.h>
-#include <string.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>

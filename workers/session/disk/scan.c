@@ -1,6 +1,5 @@
 #include "disk/scan.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>

@@ -5,8 +5,6 @@
 #include <linux/capability.h>
 #include <seccomp.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>

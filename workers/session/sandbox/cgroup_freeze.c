@@ -3,9 +3,7 @@
  * and what it froze can still be killed.  The v1 freezer, used where there is no v2
  * tree, keeps even SIGKILL waiting.
  */
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "sandbox/cgroup.h"
 

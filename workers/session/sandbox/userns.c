@@ -1,5 +1,4 @@
 /* Who root inside is outside. */
-#include <errno.h>
 #include <grp.h>
 #include <linux/securebits.h>
 #include <stdio.h>
