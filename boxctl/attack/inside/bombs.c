@@ -7,9 +7,7 @@
 #include <mqueue.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -19,20 +17,21 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "attack.h"
+#include "hoards.h"
 
 /* ---- bombs ---- */
 
-/* One more for as long as there is one more; then hold them. */
-static _Noreturn void
-take_all(long (*one)(unsigned))
+/* One more for as long as there is one more; then hold them.  arg: a struct hoard. */
+static void
+take_all(struct report *r, const void *arg)
 {
+	const struct hoard *h = arg;
+
 	all_descriptors();
-	for (unsigned i = 0; one(i) != -1; i++)
+	for (unsigned i = 0; h->one(i) != -1; i++)
 		;
 	for (;;)
 		pause();
@@ -91,12 +90,6 @@ one_file(unsigned i)
 }
 
 static void
-files(struct report *r, const void *arg)
-{
-	take_all(one_file);
-}
-
-static void
 bytes(struct report *r, const void *arg)
 {
 	static const char *const dirs[] = { "/workspace", "/home", "/dev/shm", "/tmp" };
@@ -126,7 +119,7 @@ descriptors(struct report *r, const void *arg)
 {
 	for (int i = 0; i < 20 && fork() > 0; i++)
 		;
-	take_all(one_descriptor);
+	take_all(r, &(const struct hoard){ one_descriptor });
 }
 
 static void
@@ -154,12 +147,6 @@ one_pipe(unsigned i)
 	return 0;
 }
 
-static void
-pipes(struct report *r, const void *arg)
-{
-	take_all(one_pipe);
-}
-
 static long
 one_socket(unsigned i)
 {
@@ -171,12 +158,6 @@ one_socket(unsigned i)
 	while (send(ends[0], block, sizeof(block), MSG_NOSIGNAL) > 0)
 		;
 	return 0;
-}
-
-static void
-sockets(struct report *r, const void *arg)
-{
-	take_all(one_socket);
 }
 
 static long
@@ -191,12 +172,6 @@ one_inotify(unsigned i)
 	if (more == -1 && mkdir(path, 0700) == -1) /* no instance left: watches, until there is no file left */
 		return -1;
 	return fd == -1 ? -1 : inotify_add_watch(fd, more == -1 ? path : "/tmp", IN_ALL_EVENTS);
-}
-
-static void
-inotify(struct report *r, const void *arg)
-{
-	take_all(one_inotify);
 }
 
 static long
@@ -214,7 +189,7 @@ signals(struct report *r, const void *arg)
 
 	sigfillset(&set);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	take_all(one_signal);
+	take_all(r, &(const struct hoard){ one_signal });
 }
 
 static long
@@ -227,22 +202,10 @@ one_queue(unsigned i)
 	return syscall(SYS_mq_open, name, O_RDWR | O_CREAT | O_CLOEXEC, 0600, &attr);
 }
 
-static void
-queues(struct report *r, const void *arg)
-{
-	take_all(one_queue);
-}
-
 static long
 one_terminal(unsigned i)
 {
 	return open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
-}
-
-static void
-terminals(struct report *r, const void *arg)
-{
-	take_all(one_terminal);
 }
 
 static void
@@ -321,16 +284,17 @@ const struct attack bombs[] = {
 	{ "bombs.orphans", "inits of the whole machine", BOMB, orphans, NULL },
 	{ "bombs.memory", "memory of the whole machine", BOMB, memory, NULL },
 	{ "bombs.shared-memory", "memory of the whole machine, in files without a name", BOMB, shared_memory, NULL },
-	{ "bombs.files", "inodes of the whole machine", BOMB, files, NULL },
+	{ "bombs.files", "inodes of the whole machine", BOMB, take_all, &(const struct hoard){ one_file } },
 	{ "bombs.bytes", "disks or memory of the whole machine, in files", BOMB, bytes, NULL },
 	{ "bombs.descriptors", "open files of the whole machine", BOMB, descriptors, NULL },
 	{ "bombs.output", "memory of the daemon and of its clients", BOMB, output, NULL },
-	{ "bombs.pipes", "the kernel's memory in pipes", BOMB, pipes, NULL },
-	{ "bombs.sockets", "the kernel's memory in sockets", BOMB, sockets, NULL },
-	{ "bombs.inotify", "inotify instances and watches of a user", BOMB, inotify, NULL },
+	{ "bombs.pipes", "the kernel's memory in pipes", BOMB, take_all, &(const struct hoard){ one_pipe } },
+	{ "bombs.sockets", "the kernel's memory in sockets", BOMB, take_all, &(const struct hoard){ one_socket } },
+	{ "bombs.inotify", "inotify instances and watches of a user", BOMB, take_all,
+	    &(const struct hoard){ one_inotify } },
 	{ "bombs.signals", "queued signals of a user", BOMB, signals, NULL },
-	{ "bombs.queues", "message queues of a user", BOMB, queues, NULL },
-	{ "bombs.terminals", "terminals of the whole machine", BOMB, terminals, NULL },
+	{ "bombs.queues", "message queues of a user", BOMB, take_all, &(const struct hoard){ one_queue } },
+	{ "bombs.terminals", "terminals of the whole machine", BOMB, take_all, &(const struct hoard){ one_terminal } },
 	{ "bombs.processor", "the processor", BOMB, processor, NULL },
 	{ "neighbour.share", "what a session has became less because of its neighbour", SHARE, share, NULL },
 	{ .name = NULL },
