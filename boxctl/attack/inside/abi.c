@@ -89,10 +89,10 @@ by_x32(struct report *r, const void *arg)
 	refused(r, syscall(c->nr | X32_BIT, c->a[0], c->a[1], c->a[2], 0, 0, 0), "%s by the x32 ABI", c->name);
 }
 
-/* clang-format off */
-#define TRAP(n, nr, ...) { "abi.i386-" n, "the filter is passed by 32-bit calls", ANYWHERE, by_trap, RAW(n, nr, __VA_ARGS__) }
-#define X32(n, nr, ...) { "abi.x32-" n, "the filter is passed by calls of the x32 ABI", ANYWHERE, by_x32, RAW(n, nr, __VA_ARGS__) }
-/* clang-format on */
+#define TRAP(n, nr, ...) \
+	ROW("abi.i386-" n, "the filter is passed by 32-bit calls", ANYWHERE, by_trap, RAW(n, nr, __VA_ARGS__))
+#define X32(n, nr, ...) \
+	ROW("abi.x32-" n, "the filter is passed by calls of the x32 ABI", ANYWHERE, by_x32, RAW(n, nr, __VA_ARGS__))
 
 const struct attack abi_attacks[] = {
 	TRAP("mount", 21, BAD, BAD, BAD),

@@ -94,6 +94,9 @@ struct raw {
 
 /* clang-format off */
 #define RAW(n, nr, ...) (&(const struct raw){ (n), (nr), { __VA_ARGS__ } })
+/* What a row of a table is made of, where a macro makes it: braces would be spread over lines. */
+#define ROW(...) { __VA_ARGS__ }
+#define OF(type, ...) (&(const type){ __VA_ARGS__ })
 /* clang-format on */
 
 void call_filtered(struct report *, const void *raw);

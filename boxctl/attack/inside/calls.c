@@ -5,9 +5,7 @@
 
 #include "attack.h"
 
-/* clang-format off */
-#define CALL(n, means, ...) { "calls." #n, means, ANYWHERE, call_filtered, RAW(#n, SYS_##n, __VA_ARGS__) }
-/* clang-format on */
+#define CALL(n, means, ...) ROW("calls." #n, means, ANYWHERE, call_filtered, RAW(#n, SYS_##n, __VA_ARGS__))
 
 const struct attack call_attacks[] = {
 	CALL(bpf, "programs in the kernel", 9999, 0, 0),

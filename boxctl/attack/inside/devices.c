@@ -163,10 +163,7 @@ line_discipline(struct report *r, const void *arg)
 		failed(r, ioctl(tty, TIOCSETD, &disciplines[i]), "line discipline %d", disciplines[i]);
 }
 
-#define DEVICE(n, means)                                       \
-	{                                                      \
-		"devices." n, means, INSIDE, opened, "/dev/" n \
-	}
+#define DEVICE(n, means) ROW("devices." n, means, INSIDE, opened, "/dev/" n)
 
 const struct attack device_attacks[] = {
 	{ "devices.made", "a disk or the memory of the machine as a file", INSIDE, made, NULL },

@@ -16,10 +16,4 @@ struct hoard {
 /* Run one, of a struct hoard. */
 void hoard(struct report *, const void *);
 
-#define ROW(n, means, f)                                                \
-	{                                                               \
-		"hoards." n, means, HOARD, hoard, &(const struct hoard) \
-		{                                                       \
-			f                                               \
-		}                                                       \
-	}
+#define HOARD_OF(n, means, f) ROW("hoards." n, means, HOARD, hoard, OF(struct hoard, f))

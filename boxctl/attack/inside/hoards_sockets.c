@@ -318,18 +318,19 @@ one_passed(unsigned i)
 }
 
 const struct attack socket_hoards[] = {
-	ROW("udp", "memory of the whole machine, in datagrams that nobody reads", one_udp),
-	ROW("udp-parts", "memory of the whole machine, in datagrams without an end", one_part),
-	ROW("tcp", "memory of the whole machine, in streams that nobody reads", one_tcp),
-	ROW("tcp-backlog", "memory of the whole machine, in connections that nobody accepts", one_backlog),
-	ROW("tcp-keys", "memory of the whole machine, in keys for peers", one_keyed),
-	ROW("netlink", "memory of the whole machine, in answers that nobody reads", one_netlink),
-	ROW("netlink-silent", "netlink sockets without a limit", one_silent_netlink),
-	ROW("unix-stream", "memory of the whole machine, in local streams", one_stream),
-	ROW("unix-datagram", "memory of the whole machine, in local datagrams", one_datagram),
-	ROW("unix-flight", "open files of the whole machine, on their way to nobody", one_flight),
-	ROW("passed-memory", "memory of the whole machine, in files on their way to nobody", one_passed),
-	ROW("packet-headers", "memory of the whole machine, in headers of packets that are never sent", one_headed),
-	ROW("multicast", "memory of the whole machine, in groups that are listened to", one_member),
+	HOARD_OF("udp", "memory of the whole machine, in datagrams that nobody reads", one_udp),
+	HOARD_OF("udp-parts", "memory of the whole machine, in datagrams without an end", one_part),
+	HOARD_OF("tcp", "memory of the whole machine, in streams that nobody reads", one_tcp),
+	HOARD_OF("tcp-backlog", "memory of the whole machine, in connections that nobody accepts", one_backlog),
+	HOARD_OF("tcp-keys", "memory of the whole machine, in keys for peers", one_keyed),
+	HOARD_OF("netlink", "memory of the whole machine, in answers that nobody reads", one_netlink),
+	HOARD_OF("netlink-silent", "netlink sockets without a limit", one_silent_netlink),
+	HOARD_OF("unix-stream", "memory of the whole machine, in local streams", one_stream),
+	HOARD_OF("unix-datagram", "memory of the whole machine, in local datagrams", one_datagram),
+	HOARD_OF("unix-flight", "open files of the whole machine, on their way to nobody", one_flight),
+	HOARD_OF("passed-memory", "memory of the whole machine, in files on their way to nobody", one_passed),
+	HOARD_OF(
+	    "packet-headers", "memory of the whole machine, in headers of packets that are never sent", one_headed),
+	HOARD_OF("multicast", "memory of the whole machine, in groups that are listened to", one_member),
 	{ .name = NULL },
 };

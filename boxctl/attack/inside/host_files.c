@@ -120,10 +120,7 @@ masks(struct report *r, const void *arg)
 	}
 }
 
-#define BELOW(n, path, means)                                        \
-	{                                                            \
-		"files.read-" n, means, INSIDE, no_files_below, path \
-	}
+#define BELOW(n, path, means) ROW("files.read-" n, means, INSIDE, no_files_below, path)
 
 const struct attack host_file_attacks[] = {
 	BELOW("root", "/root", "root's own files"),

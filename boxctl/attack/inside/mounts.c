@@ -124,9 +124,8 @@ listing(struct report *r, const void *arg)
 	}
 }
 
-/* clang-format off */
-#define FILTERED(n, nr, ...) { "mounts.call-" n, "the kernel's mount code is reached", ANYWHERE, call_filtered, RAW(n, nr, __VA_ARGS__) }
-/* clang-format on */
+#define FILTERED(n, nr, ...) \
+	ROW("mounts.call-" n, "the kernel's mount code is reached", ANYWHERE, call_filtered, RAW(n, nr, __VA_ARGS__))
 
 const struct attack mount_attacks[] = {
 	{ "mounts.new", "a file system of the attacker's choice, and its code in the kernel", INSIDE, new_file_systems,

@@ -179,22 +179,13 @@ map_written(struct report *r, const void *arg)
 	}
 }
 
-#define NS(n, flag)        \
-	&(const struct ns) \
-	{                  \
-		n, flag    \
-	}
-#define WITHOUT_CLONE(n, flag, means)                                                                           \
-	{ "namespaces.unshare-" n, means, ANYWHERE, by_unshare, NS(n, flag) },                                  \
-	    { "namespaces.clone3-" n, means, ANYWHERE, by_clone3, NS(n, flag) },                                \
-	{                                                                                                       \
-		"namespaces.setns-" n, "init's or another's namespace is joined", INSIDE, by_setns, NS(n, flag) \
-	}
-#define EVERY(n, flag, means)                                                 \
-	WITHOUT_CLONE(n, flag, means),                                        \
-	{                                                                     \
-		"namespaces.clone-" n, means, ANYWHERE, by_clone, NS(n, flag) \
-	}
+#define NS(n, flag) OF(struct ns, n, flag)
+#define WITHOUT_CLONE(n, flag, means)                                             \
+	ROW("namespaces.unshare-" n, means, ANYWHERE, by_unshare, NS(n, flag)),   \
+	    ROW("namespaces.clone3-" n, means, ANYWHERE, by_clone3, NS(n, flag)), \
+	    ROW("namespaces.setns-" n, "init's or another's namespace is joined", INSIDE, by_setns, NS(n, flag))
+#define EVERY(n, flag, means) \
+	WITHOUT_CLONE(n, flag, means), ROW("namespaces.clone-" n, means, ANYWHERE, by_clone, NS(n, flag))
 
 const struct attack namespace_attacks[] = {
 	EVERY("user", CLONE_NEWUSER, "every capability, in a namespace where much of the kernel is reached"),

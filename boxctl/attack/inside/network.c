@@ -253,13 +253,7 @@ host_abstract(struct report *r, const void *arg)
 	failed(r, connect(s, (struct sockaddr *)&to, len), "connect to the host's abstract socket");
 }
 
-#define REACH(n, means, ...)                                                    \
-	{                                                                       \
-		"network." n, means, INSIDE, unreachable, &(const struct reach) \
-		{                                                               \
-			__VA_ARGS__                                             \
-		}                                                               \
-	}
+#define REACH(n, means, ...) ROW("network." n, means, INSIDE, unreachable, OF(struct reach, __VA_ARGS__))
 
 const struct attack network_attacks[] = {
 	REACH("tcp", "data leaves by TCP", AF_INET, SOCK_STREAM, 0, TEST_NET, 80),

@@ -163,22 +163,10 @@ of_init_read(struct report *r, const void *arg)
 		failed(r, -1, "read %s", path);
 }
 
-#define SILENT(f, means)                                       \
-	{                                                      \
-		"proc." f, means, ANYWHERE, silent, "/proc/" f \
-	}
-#define READ_ONLY(name, f, means)                                  \
-	{                                                          \
-		"proc." name, means, INSIDE, read_only, "/proc/" f \
-	}
-#define INIT_WRITTEN(f, means)                                                     \
-	{                                                                          \
-		"proc.init-write-" f, means, INSIDE, of_init_written, "/proc/1/" f \
-	}
-#define INIT_READ(name, f, means)                                                   \
-	{                                                                           \
-		"proc.init-read-" name, means, ANYWHERE, of_init_read, "/proc/1/" f \
-	}
+#define SILENT(f, means) ROW("proc." f, means, ANYWHERE, silent, "/proc/" f)
+#define READ_ONLY(name, f, means) ROW("proc." name, means, INSIDE, read_only, "/proc/" f)
+#define INIT_WRITTEN(f, means) ROW("proc.init-write-" f, means, INSIDE, of_init_written, "/proc/1/" f)
+#define INIT_READ(name, f, means) ROW("proc.init-read-" name, means, ANYWHERE, of_init_read, "/proc/1/" f)
 
 const struct attack proc_file_attacks[] = {
 	SILENT("kcore", "the kernel's memory is read"),

@@ -131,11 +131,7 @@ executed(struct report *r, const void *arg)
 		works(r, "/proc/1/exe can be executed");
 }
 
-#define LIST(l)              \
-	&(const struct list) \
-	{                    \
-		l, COUNT(l)  \
-	}
+#define LIST(l) OF(struct list, l, COUNT(l))
 
 const struct attack runtime_attacks[] = {
 	{ "runtime.init-exe", "the program of every later sandbox overwritten through /proc/1/exe", INSIDE, of_init,

@@ -122,13 +122,7 @@ mptcp(struct report *r, const void *arg)
 	failed(r, socket(AF_INET6, SOCK_STREAM, PROTOCOL_MPTCP), "MPTCP socket over IPv6");
 }
 
-#define FAMILY(n, nr, means)                                            \
-	{                                                               \
-		"sockets." n, means, ANYWHERE, one_family, &(const int) \
-		{                                                       \
-			nr                                              \
-		}                                                       \
-	}
+#define FAMILY(n, nr, means) ROW("sockets." n, means, ANYWHERE, one_family, OF(int, nr))
 
 const struct attack socket_attacks[] = {
 	FAMILY("packet", AF_PACKET, "whole frames of the network are read and written"),
