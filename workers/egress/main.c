@@ -18,7 +18,7 @@
 #include "base/log.h"
 #include "confine.h"
 #include "flow/pump.h"
-#include "host/startup.h"
+#include "host/helper.h"
 #include "net_sessions.h"
 
 /* Descriptors for questions about names: a part of all, and enough to hide from whoever forges answers. */
@@ -27,16 +27,8 @@ enum { ASKING_PART = 16, ASKING_MOST = 256 };
 struct boxd {
 	struct egress        egress;
 	struct net_sessions *tenants; /* owned; NULL until started */
-	int                  status;  /* of the exit */
+	struct helper        helper;
 };
-
-static void
-stop(struct boxd *h, int status)
-{
-	h->status = status;
-	link_pause(h->egress.link);
-	ev_break(h->egress.loop, EVBREAK_ALL);
-}
 
 /* ---- starting ------------------------------------------------------------------------ */
 
@@ -73,11 +65,15 @@ prepare(struct egress *g, const struct msg_egress_start *s, struct err *e)
 }
 
 static int
-egress_begin(struct boxd *h, const struct msg_egress_start *s, struct err *e)
+egress_begin(void *arg, struct msg *m, struct err *e)
 {
-	struct confinement      walls = { .root = s->chroot, .uid = s->uid };
-	struct msg_egress_ready ready;
+	struct boxd                   *h = arg;
+	const struct msg_egress_start *s = m->body;
+	struct confinement             walls = { .root = s->chroot, .uid = s->uid };
+	struct msg_egress_ready        ready;
 
+	h->egress.loop = h->helper.loop;
+	h->egress.link = h->helper.link;
 	if (prepare(&h->egress, s, e) == -1)
 		return -1;
 	if (confine(&walls, e) == -1)
@@ -159,57 +155,15 @@ static void (*const on[MSG__COUNT])(struct boxd *, struct msg *) = {
 };
 
 static void
-on_msg(void *arg, struct msg *m)
+take(void *arg, struct msg *m)
 {
-	struct boxd *h = arg;
-	struct err   e;
-
-	if (h->tenants != NULL) {
-		if (on[m->type] != NULL)
-			on[m->type](h, m);
-		else
-			log_error("box-egress takes no %s", msg_name(m->type));
-		return;
-	}
-	if (m->type != MSG_EGRESS_START)
-		err_set(&e, E_PROTO, "expected egress_start, got %s", msg_name(m->type));
-	else if (egress_begin(h, m->body, &e) == 0) {
-		log_debug("ready pid=%d", getpid());
-		return;
-	}
-	log_error("cannot start: %s", e.text);
-	stop(h, 1);
-}
-
-static void
-on_gone(void *arg, const struct err *why)
-{
-	if (why->code != E_NONE)
-		log_error("link to the supervisor broke: %s", why->text);
+	if (on[m->type] != NULL)
+		on[m->type](arg, m);
 	else
-		log_debug("the supervisor is gone");
-	stop(arg, why->code != E_NONE);
+		log_error("box-egress takes no %s", msg_name(m->type));
 }
-
-static const struct link_ops link_ops = { .on_msg = on_msg, .on_gone = on_gone };
 
 /* ---- the house ------------------------------------------------------------------------- */
-
-static int
-egress_run(struct boxd *h, struct err *e)
-{
-	struct egress *g = &h->egress;
-
-	/* epoll and no timerfd: it needs no descriptor but its set */
-	g->loop = ev_loop_new(EVBACKEND_EPOLL | EVFLAG_NOENV | EVFLAG_NOTIMERFD);
-	if (g->loop == NULL)
-		return err_set(e, E_SYS, "no event loop on epoll");
-	g->link = link_open(g->loop, CHANNEL_FD, FROM_SUPERVISOR, &link_ops, h, e);
-	if (g->link == NULL)
-		return -1;
-	ev_run(g->loop, 0);
-	return 0;
-}
 
 static void
 take_down(struct boxd *h)
@@ -225,22 +179,17 @@ take_down(struct boxd *h)
 	free(g->buffer);
 	fd_close(&g->spare);
 	tracked_close(&g->tracked);
-	link_close(&g->link);
-	if (g->loop != NULL)
-		ev_loop_destroy(g->loop);
+	helper_close(&h->helper);
 }
 
 int
 main(int argc, char **argv)
 {
 	struct boxd h = { .egress.spare = -1, .egress.tracked = TRACKED_CLOSED };
-	struct err  e;
 
 	startup("box-egress", argc, argv);
-	if (egress_run(&h, &e) == -1) {
-		log_error("cannot start: %s", e.text);
-		h.status = 1;
-	}
+	h.helper = (struct helper){ .start = MSG_EGRESS_START, .begin = egress_begin, .take = take, .arg = &h };
+	helper_run(&h.helper);
 	take_down(&h);
-	return h.status;
+	return h.helper.status;
 }

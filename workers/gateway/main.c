@@ -8,9 +8,6 @@
  * control socket native ones (or, by their first byte, HTTP), at the TCP socket
  * HTTP only.  When the link ends it exits: without a supervisor there is nobody
  * to ask.
- *
- * The loop is made before the confinement.  libev gets epoll and no timerfd and
- * has no signal watcher, so it needs no descriptor but its epoll set.
  */
 #include <ev.h>
 #include <malloc.h>
@@ -24,18 +21,16 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "confine.h"
-#include "host/startup.h"
+#include "host/helper.h"
 #include "http/http.h"
 #include "listener.h"
 #include "native/rpc.h"
 #include "wire/jsontext.h"
-#include "wire/link.h"
 
 enum { SPARE_FDS = 64 };
 
 struct gateway {
-	struct ev_loop  *loop;
-	struct link     *link;   /* owned */
+	struct helper    helper;
 	struct uplink   *uplink; /* owned; NULL until started, like all below */
 	struct rpc      *rpc;    /* owned */
 	struct http     *http;   /* owned */
@@ -43,16 +38,7 @@ struct gateway {
 	struct listener *native; /* owned; the control socket */
 	struct listener *web;    /* owned; LangBot's door; NULL: not configured */
 	size_t           most;   /* clients */
-	int              status; /* of the exit */
 };
-
-static void
-stop(struct gateway *g, int status)
-{
-	g->status = status;
-	link_pause(g->link); /* what has arrived behind this must not start us again */
-	ev_break(g->loop, EVBREAK_ALL);
-}
 
 /* Neither listener may use the last eighth of all places: boxctl works while LangBot has too many connections, and vice versa. */
 static bool
@@ -179,10 +165,10 @@ open_rooms(struct gateway *g, const struct msg_gateway_start *s, struct err *e)
 	};
 
 	g->most = s->max_connections;
-	g->uplink = uplink_open(g->loop, g->link, s->next_conn, g->most, on_congested, g, e);
-	if (g->uplink == NULL || (g->http = http_open(g->loop, g->uplink, &plan, e)) == NULL)
+	g->uplink = uplink_open(g->helper.loop, g->helper.link, s->next_conn, g->most, on_congested, g, e);
+	if (g->uplink == NULL || (g->http = http_open(g->helper.loop, g->uplink, &plan, e)) == NULL)
 		return -1;
-	g->rpc = rpc_open(g->loop, g->uplink, on_http, g, e);
+	g->rpc = rpc_open(g->helper.loop, g->uplink, on_http, g, e);
 	return g->rpc == NULL ? -1 : 0;
 }
 
@@ -191,13 +177,13 @@ open_listeners(struct gateway *g, struct msg *m, struct err *e)
 {
 	const struct msg_gateway_start *s = m->body;
 
-	g->native = listener_open(g->loop, s->listener, on_client, g, e);
+	g->native = listener_open(g->helper.loop, s->listener, on_client, g, e);
 	if (g->native == NULL)
 		return -1;
 	msg_take_fd(m, s->listener);
 	if (s->http == -1)
 		return 0;
-	g->web = listener_open(g->loop, s->http, on_visitor, g, e);
+	g->web = listener_open(g->helper.loop, s->http, on_visitor, g, e);
 	if (g->web == NULL)
 		return -1;
 	msg_take_fd(m, s->http);
@@ -205,8 +191,9 @@ open_listeners(struct gateway *g, struct msg *m, struct err *e)
 }
 
 static int
-gateway_begin(struct gateway *g, struct msg *m, struct err *e)
+gateway_begin(void *arg, struct msg *m, struct err *e)
 {
+	struct gateway                 *g = arg;
 	const struct msg_gateway_start *s = m->body;
 	struct confinement              walls = { .root = s->chroot, .uid = s->uid };
 	struct msg_gateway_ready        ready;
@@ -218,67 +205,23 @@ gateway_begin(struct gateway *g, struct msg *m, struct err *e)
 		return err_prefix(e, "confine");
 	if (open_rooms(g, s, e) == -1 || open_listeners(g, m, e) == -1)
 		return -1;
-	return link_send(g->link, MSG_GATEWAY_READY, 0, 0, &ready, e);
+	return link_send(g->helper.link, MSG_GATEWAY_READY, 0, 0, &ready, e);
 }
 
-/* What is for the gateway itself. */
+/* To a client, by way of its connection; or for the gateway itself. */
 static void
-on_own_msg(struct gateway *g, const struct msg *m)
+take(void *arg, struct msg *m)
 {
-	if (m->type == MSG_HTTP_LIMITS)
+	struct gateway *g = arg;
+
+	if (m->conn != 0)
+		uplink_deliver(g->uplink, m);
+	else if (m->type == MSG_HTTP_LIMITS)
 		http_limit(g->http, m->body);
 	else if (m->type == MSG_HTTP_GO_AWAY)
 		http_go_away(g->http);
 	else
 		log_error("the gateway takes no %s", msg_name(m->type));
-}
-
-static void
-on_msg(void *arg, struct msg *m)
-{
-	struct gateway *g = arg;
-	struct err      e;
-
-	if (g->rpc != NULL) {
-		if (m->conn != 0)
-			uplink_deliver(g->uplink, m);
-		else
-			on_own_msg(g, m);
-		return;
-	}
-	if (m->type != MSG_GATEWAY_START)
-		err_set(&e, E_PROTO, "expected gateway_start, got %s", msg_name(m->type));
-	else if (gateway_begin(g, m, &e) == 0) {
-		log_debug("ready pid=%d", getpid());
-		return;
-	}
-	log_error("cannot start: %s", e.text);
-	stop(g, 1);
-}
-
-static void
-on_gone(void *arg, const struct err *why)
-{
-	if (why->code != E_NONE)
-		log_error("link to the supervisor broke: %s", why->text);
-	else
-		log_debug("the supervisor is gone");
-	stop(arg, why->code != E_NONE);
-}
-
-static const struct link_ops link_ops = { .on_msg = on_msg, .on_gone = on_gone };
-
-static int
-gateway_run(struct gateway *g, struct err *e)
-{
-	g->loop = ev_loop_new(EVBACKEND_EPOLL | EVFLAG_NOENV | EVFLAG_NOTIMERFD);
-	if (g->loop == NULL)
-		return err_set(e, E_SYS, "no event loop on epoll");
-	g->link = link_open(g->loop, CHANNEL_FD, FROM_SUPERVISOR, &link_ops, g, e);
-	if (g->link == NULL)
-		return -1;
-	ev_run(g->loop, 0);
-	return 0;
 }
 
 static void
@@ -290,25 +233,20 @@ take_down(struct gateway *g)
 	listener_close(&g->native);
 	listener_close(&g->web);
 	tls_keys_close(&g->keys);
-	link_close(&g->link);
-	if (g->loop != NULL)
-		ev_loop_destroy(g->loop);
+	helper_close(&g->helper);
 }
 
 int
 main(int argc, char **argv)
 {
 	struct gateway g = { 0 };
-	struct err     e;
 
 	startup("box-gateway", argc, argv);
 	/* a large message's memory goes back when it is done with; left alone, malloc would raise this and keep it */
 	mallopt(M_MMAP_THRESHOLD, 512 * 1024);
 	jsontext_prepare();
-	if (gateway_run(&g, &e) == -1) {
-		log_error("cannot start: %s", e.text);
-		g.status = 1;
-	}
+	g.helper = (struct helper){ .start = MSG_GATEWAY_START, .begin = gateway_begin, .take = take, .arg = &g };
+	helper_run(&g.helper);
 	take_down(&g);
-	return g.status;
+	return g.helper.status;
 }
