@@ -2,7 +2,6 @@
 # A session without a network reaches no socket of another one.  If a client gives both the same writable directory, descriptors
 # can be passed there, which no kernel of today can refuse; then a connection stays the giver's: its rules, its numbers, its end.
 . t/lib/sh/boxd.sh
-. t/lib/sh/json.sh
 . t/lib/sh/internet.sh
 internet_start
 boxd_config "network.rules = $D/rules" "mounts.allow = $D/shared"

@@ -1,7 +1,6 @@
 #!/bin/sh
 # With a quota on the workspace, there is no other place where a session can keep more.
 . t/lib/sh/boxd.sh
-. t/lib/sh/json.sh
 boxd_config 'spare_sandboxes = 0' 'workspace_entries = 3000' 'tmp_mb = 16'
 boxd_start
 mkdir "$D/w" "$D/x" "$D/y" "$D/ro"

@@ -1,7 +1,6 @@
 #!/bin/sh
 # Mounts that a command names give it nothing but them, and nobody else anything: not by their place, not by links, not by what runs beside it.
 . t/lib/sh/boxd.sh
-. t/lib/sh/json.sh
 [ "$(id -u)" = 0 ] || plan skip_all "an ordinary user's boxd is tried by t/house/exec-mounts.t"
 mkdir -p "$D/a" "$D/b" "$D/w" "$D/w2"
 echo A >"$D/a/f"

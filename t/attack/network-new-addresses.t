@@ -1,7 +1,6 @@
 #!/bin/sh
 # An address becomes this host's own while sandboxes run: from then on it is denied, though it was reached before.
 . t/lib/sh/boxd.sh
-. t/lib/sh/json.sh
 . t/lib/sh/internet.sh
 internet_start
 boxd_start

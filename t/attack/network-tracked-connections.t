@@ -1,7 +1,6 @@
 #!/bin/sh
 # What the kernel remembers of a session's connections is bounded, and takes no room that the host or a neighbour has.
 . t/lib/sh/boxd.sh
-. t/lib/sh/json.sh
 . t/lib/sh/internet.sh
 internet_start
 boxd_start

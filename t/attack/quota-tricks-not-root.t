@@ -1,7 +1,6 @@
 #!/bin/sh
 # The same ways around a watched quota, tried on the boxd of an ordinary user.
 . t/lib/sh/boxd.sh
-. t/lib/sh/json.sh
 . t/lib/sh/not_root.sh
 mkdir "$D/w"
 user_start 'spare_sandboxes = 0' 'workspace_entries = 3000'

@@ -1,7 +1,6 @@
 #!/bin/sh
 # Ways to have more bytes on the host than the quota says, where only a watcher keeps it; and what only looks like one.
 . t/lib/sh/boxd.sh
-. t/lib/sh/json.sh
 boxd_config 'spare_sandboxes = 0' 'workspace_entries = 3000'
 boxd_start
 mkdir "$D/w"

@@ -1,7 +1,6 @@
 #!/bin/sh
 # The processes that measure a workspace look at what a stranger made: what they have, and what happens when they go.
 . t/lib/sh/boxd.sh
-. t/lib/sh/json.sh
 boxd_config 'spare_sandboxes = 0' 'workspace_entries = 3000'
 boxd_start
 mkdir "$D/w" "$D/x"

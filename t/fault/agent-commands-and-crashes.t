@@ -1,7 +1,6 @@
 #!/bin/sh
 # What happens around an agent's command: its session goes, a worker or the gateway dies, boxd is replaced.
 . t/lib/sh/boxd.sh
-. t/lib/sh/json.sh
 mkdir "$D/root"
 boxd_config "agent.mount_roots = $D/root"
 boxd_start

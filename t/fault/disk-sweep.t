@@ -1,7 +1,6 @@
 #!/bin/sh
 # Workspaces on a disk after a crash: the sandbox that lives keeps its own, and nothing of a dead one is left.
 . t/lib/sh/boxd.sh
-. t/lib/sh/json.sh
 [ "$(id -u)" = 0 ] || plan skip_all "only root's boxd has workspaces on a disk"
 [ -e /dev/loop-control ] && command -v mkfs.ext4 >/dev/null || plan skip_all "no loop devices or no mkfs.ext4 here"
 loops() { losetup -a | grep -F "$D/state"; }

@@ -1,7 +1,6 @@
 #!/bin/sh
 # box-egress dies, and all others: open connections are reset, the next work, and the rules hold without a gap.
 . t/lib/sh/boxd.sh
-. t/lib/sh/json.sh
 . t/lib/sh/internet.sh
 internet_start
 boxd_config "network.rules = $D/rules" 'worker_restarts = 9' 'network.connections = 2000'

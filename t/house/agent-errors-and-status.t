@@ -1,7 +1,6 @@
 #!/bin/sh
 # The last fifty errors, each workspace's for itself; and how things are.
 . t/lib/sh/boxd.sh
-. t/lib/sh/json.sh
 boxd_config 'agent.profile = offline_readonly' 'idle_ttl_sec = 77' 'max_sessions = 9'
 boxd_start
 refuse() { box call agent_exec "{\"timeout_sec\": 0, \"query_id\": \"$1\", \"command\": \"true\"${2:+, $2}}" >/dev/null 2>&1; }

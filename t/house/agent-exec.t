@@ -1,7 +1,6 @@
 #!/bin/sh
 # An agent's command gets what LangBot would have given it: profile, session, timeout, and output that fits a prompt.
 . t/lib/sh/boxd.sh
-. t/lib/sh/json.sh
 boxd_start
 agent() { box call agent_exec "$1" -o json; }
 says() { box call agent_exec "$1" 2>&1 >/dev/null; }

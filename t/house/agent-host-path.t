@@ -1,7 +1,6 @@
 #!/bin/sh
 # An agent's host_path is below one of agent.mount_roots, by what it really is; the rules of all mounts hold as well.
 . t/lib/sh/boxd.sh
-. t/lib/sh/json.sh
 mkdir "$D/a" "$D/a/x" "$D/b" "$D/c" "$D/ab" "$D/real"
 ln -s "$D/real" "$D/linked"
 mkdir "$D/real/in"

@@ -1,7 +1,6 @@
 #!/bin/sh
 # An agent's workspace with a quota: too much before a command refuses it, too much after it withholds its result.
 . t/lib/sh/boxd.sh
-. t/lib/sh/json.sh
 boxd_config 'spare_sandboxes = 0' 'workspace_entries = 300' "agent.default_workspace = $D/ws" 'agent.workspace_quota_mb = 4'
 boxd_start
 agent() { box call agent_exec "$1" -o json; }

@@ -1,7 +1,6 @@
 #!/bin/sh
 # boxctl agent: for people who try what an agent would get.
 . t/lib/sh/boxd.sh
-. t/lib/sh/json.sh
 boxd_start
 is "$(box agent exec echo a b)" "a b" "words are a command line"
 is "$(box agent exec -c 'echo $((6 * 7))')" 42 "or one string"

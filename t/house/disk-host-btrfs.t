@@ -1,7 +1,6 @@
 #!/bin/sh
 # workspace_quota_mb on btrfs: a subvolume of its own has a limit the kernel keeps, any other directory a watcher.
 . t/lib/sh/boxd.sh
-. t/lib/sh/json.sh
 [ "$(id -u)" = 0 ] || plan skip_all "only root may limit a subvolume"
 command -v mkfs.btrfs >/dev/null || plan skip_all "no mkfs.btrfs here (Debian: btrfs-progs)"
 grep -qw btrfs /proc/filesystems || plan skip_all "no btrfs in this kernel"

@@ -1,7 +1,6 @@
 #!/bin/sh
 # workspace_quota_mb on a directory that no kernel keeps it for: checked before, while and after each command.
 . t/lib/sh/boxd.sh
-. t/lib/sh/json.sh
 boxd_config 'spare_sandboxes = 0' 'workspace_entries = 300'
 boxd_start
 mkdir "$D/w" "$D/other"

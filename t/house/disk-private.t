@@ -1,7 +1,6 @@
 #!/bin/sh
 # A private workspace has a size and a number of files, by whatever mechanism, and session disk tells which.
 . t/lib/sh/boxd.sh
-. t/lib/sh/json.sh
 [ "$(id -u)" = 0 ] || plan skip_all "only root's boxd has more than tmpfs"
 boxd_config 'spare_sandboxes = 0' 'inodes = 512'
 loops() { losetup -a | grep -F "$D/"; }

@@ -5,7 +5,6 @@
 [ "$1" = inside ] || uml_test "$0"
 
 . t/lib/sh/boxd.sh
-. t/lib/sh/json.sh
 "$BUILD/boxctl" --help >/dev/null 2>&1 || plan skip_all "these programs do not run in user-mode Linux" # sanitizers
 command -v mkfs.ext4 >/dev/null || plan skip_all "no mkfs.ext4 here"
 modules=/usr/lib/uml/modules/$(uname -r)/kernel

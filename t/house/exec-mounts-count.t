@@ -1,7 +1,6 @@
 #!/bin/sh
 # What a command mounts writable counts against workspace_quota_mb, whoever comes and goes, and its session stays as it is.
 . t/lib/sh/boxd.sh
-. t/lib/sh/json.sh
 boxd_config 'spare_sandboxes = 0'
 boxd_start
 mkdir "$D/w" "$D/a" "$D/b" "$D/w/p"

@@ -1,7 +1,6 @@
 #!/bin/sh
 # A command names mounts of its own: it sees these and the session's, nobody else sees them, and the session stays as it is.
 . t/lib/sh/boxd.sh
-. t/lib/sh/json.sh
 
 mounts_of_commands() { # who
 	boxctl create --name s --host-path "$D/w" --mount "$D/base:/base:ro" >/dev/null

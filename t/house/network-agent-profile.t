@@ -1,7 +1,6 @@
 #!/bin/sh
 # An agent's command has the network of its profile: none, or one with the section of rules that has the profile's name.
 . t/lib/sh/boxd.sh
-. t/lib/sh/json.sh
 . t/lib/sh/internet.sh
 internet_start
 boxd_config "network.rules = $D/rules"

@@ -1,7 +1,6 @@
 #!/bin/sh
 # A command that was refused something on the network is told so with its result: what, and by which rule.
 . t/lib/sh/boxd.sh
-. t/lib/sh/json.sh
 . t/lib/sh/internet.sh
 internet_start
 boxd_config "network.rules = $D/rules"

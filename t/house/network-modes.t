@@ -1,7 +1,6 @@
 #!/bin/sh
 # The operator chooses what a session gets that asks for a network: egress, loopback alone, or a refusal.
 . t/lib/sh/boxd.sh
-. t/lib/sh/json.sh
 . t/lib/sh/internet.sh
 internet_start
 

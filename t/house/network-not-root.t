@@ -1,7 +1,6 @@
 #!/bin/sh
 # An ordinary user's boxd has the same network: names, rules and refusals.
 . t/lib/sh/boxd.sh
-. t/lib/sh/json.sh
 . t/lib/sh/internet.sh
 internet_start
 command -v setpriv >/dev/null || plan skip_all "no setpriv here"

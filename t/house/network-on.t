@@ -1,7 +1,6 @@
 #!/bin/sh
 # Network on: what is on the internet is reached by TCP and by name, at both families, and what was used is counted.
 . t/lib/sh/boxd.sh
-. t/lib/sh/json.sh
 . t/lib/sh/internet.sh
 internet_start
 like "$(on_host curl -sS http://93.184.216.34/)" '^served 93.184.216.34 80' "the internet of this test answers the host"

@@ -1,7 +1,6 @@
 #!/bin/sh
 # pip and npm install from the registries this machine is configured with, inside a sandbox with a network.
 . t/lib/sh/boxd.sh
-. t/lib/sh/json.sh
 [ "$(id -u)" = 0 ] || plan skip_all "network on needs root"
 PYTHON=/usr/bin/python3
 BOX_SEC=400

@@ -1,7 +1,6 @@
 #!/bin/sh
 # New rules hold at once: for the next connection, and for those that are open.  Wrong ones change nothing.
 . t/lib/sh/boxd.sh
-. t/lib/sh/json.sh
 . t/lib/sh/internet.sh
 internet_start
 boxd_config "network.rules = $D/rules"

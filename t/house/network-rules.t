@@ -1,7 +1,6 @@
 #!/bin/sh
 # The operator's rules say what a sandbox reaches, the first that matches decides, and a client can only narrow them.
 . t/lib/sh/boxd.sh
-. t/lib/sh/json.sh
 . t/lib/sh/internet.sh
 internet_start
 boxd_config "network.rules = $D/rules" 'listen = 185.199.108.10:5410' 'plaintext_beyond_loopback = yes' "langbot_dir = $D"

@@ -1,7 +1,6 @@
 #!/bin/sh
 # network_on = slirp: UDP as well, through slirp4netns; the same ranges stay closed.
 . t/lib/sh/boxd.sh
-. t/lib/sh/json.sh
 . t/lib/sh/internet.sh
 internet_start
 command -v slirp4netns >/dev/null || plan skip_all "slirp4netns is not installed"

@@ -1,7 +1,6 @@
 #!/bin/sh
 # Network on works on a machine without the names of /etc/protocols (package netbase), and doctor tries the same rules.
 . t/lib/sh/boxd.sh
-. t/lib/sh/json.sh
 . t/lib/sh/internet.sh
 internet_start
 # in a mount namespace of its own, where the file is empty: the libraries of a sandbox's network find no name there

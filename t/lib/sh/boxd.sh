@@ -186,6 +186,11 @@ in_session() {
 }
 in_box() { in_session s "$@"; }
 
+# Values out of boxctl's JSON, one on a line as it prints them: boxctl exec s -o json -- true | field cause
+field() { sed -n "s/^ *\"$1\": \"\(.*\)\",*\$/\1/p;s/^ *\"$1\": \([^\",]*\),*\$/\1/p"; }
+# disk s quota: of "disk" in session info
+disk() { boxctl inspect "$1" -o json | sed -n '/"disk": {/,/}/p' | field "$2"; }
+
 # What attacks have on the host, theirs who were killed long ago too: compare with before.
 attack_things() { ls -d /dev/shm/boxd-attack-* /var/tmp/boxd-attack-* /tmp/boxd-attack-* 2>/dev/null; }
 

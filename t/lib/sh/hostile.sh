@@ -3,7 +3,6 @@
 #	http_start 'max_unauthenticated = 8'
 #	is "$(hostile 'print raw("\x16\x03\x01")')" 400 "TLS where there is none"
 . t/lib/sh/boxd.sh
-. t/lib/sh/json.sh
 
 http_start() {
 	mkdir -p "$D/shared"

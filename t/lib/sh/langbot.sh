@@ -4,7 +4,6 @@
 #	run ws-1 1 s 'echo hi'                       the same for the usual command
 #	refused ws-1 1 s 'echo hi' ',"cpus": 2'      what it says when it fails
 #	host init '"has_limits": true'               actions of the host's own
-. t/lib/sh/json.sh
 
 lb() { # action workspace generation [more fields]
 	box call "box_$1" "{\"context\": {\"instance\": \"inst-1\", \"workspace\": \"$2\", \"generation\": $3}${4:+, $4}}" -o json 2>&1
