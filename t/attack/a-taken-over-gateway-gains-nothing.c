@@ -14,8 +14,7 @@ pretend(int peer, enum speaks speaks)
 	return request(authbox_next++, MSG_STATUS, &none);
 }
 
-static void
-no_socket_makes_it_a_client(void)
+TEST(no_socket_makes_it_a_client)
 {
 	int pair[2];
 
@@ -32,8 +31,7 @@ no_socket_makes_it_a_client(void)
 	close(pair[1]);
 }
 
-static void
-strangers_stay_strangers(void)
+TEST(strangers_stay_strangers)
 {
 	struct msg_create     create;
 	struct msg_box_exec   exec;
@@ -60,8 +58,7 @@ strangers_stay_strangers(void)
 	    "a native client asks for nothing");
 }
 
-static void
-ids_are_its_own(void)
+TEST(ids_are_its_own)
 {
 	uint64_t real = authbox_next;
 
@@ -80,8 +77,7 @@ ids_are_its_own(void)
 }
 
 /* A stranger asks one thing at a time, or boxd would have to remember as many as it likes. */
-static void
-one_question_at_a_time(void)
+TEST(one_question_at_a_time)
 {
 	struct msg_http_ready ready;
 	struct msg_http_auth  auth;
@@ -126,8 +122,7 @@ large_archive(void)
 }
 
 /* Archives in front of box-store are memory, whoever still waits for them. */
-static void
-archives_do_not_pile_up(void)
+TEST(archives_do_not_pile_up)
 {
 	struct msg_skill_preview m;
 	struct msg_skill_list    list;
@@ -158,8 +153,7 @@ archives_do_not_pile_up(void)
 }
 
 /* A field that is wrong fails its own request.  Many of them do not fill the log, and it is not restarted for it. */
-static void
-wrong_fields_fail_alone(void)
+TEST(wrong_fields_fail_alone)
 {
 	enum { MANY = 1000 };
 	char           name[LIM_NAME + 2];
@@ -177,8 +171,7 @@ wrong_fields_fail_alone(void)
 	cmp_ok(log_lines("gateway=.* gone"), "==", 0, "and the gateway is not ended for them");
 }
 
-static void
-not_without_end(void)
+TEST(not_without_end)
 {
 	enum { MANY = 200 };
 	uint64_t last = 0;
@@ -194,13 +187,7 @@ main(int argc, char **argv)
 {
 	authbox_main(argv);
 	authbox_open("max_connections = 64");
-	no_socket_makes_it_a_client();
-	strangers_stay_strangers();
-	ids_are_its_own();
-	one_question_at_a_time();
-	archives_do_not_pile_up();
-	wrong_fields_fail_alone();
-	not_without_end();
+	run_tests();
 	authbox_close();
 	done_testing();
 }

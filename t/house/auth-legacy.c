@@ -34,8 +34,7 @@ make_process(uint64_t conn)
 	is(request(conn, MSG_BOX_PROCESS_START, &p), "", "a process without a name of its own");
 }
 
-static void
-served(void)
+TEST(served)
 {
 	struct msg_http_auth     a = relay_of("42"), absent = relay_of("43");
 	struct msg_process_write w;
@@ -58,8 +57,7 @@ served(void)
 	authbox_close();
 }
 
-static void
-not_by_default(void)
+TEST(not_by_default)
 {
 	struct msg_http_auth a = relay_of("42");
 
@@ -77,7 +75,6 @@ int
 main(int argc, char **argv)
 {
 	authbox_main(argv);
-	served();
-	not_by_default();
+	run_tests();
 	done_testing();
 }

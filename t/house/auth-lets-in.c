@@ -10,8 +10,7 @@ knock(const char *token, const char *instance)
 	return try_rpc(by_http(), token, instance);
 }
 
-static void
-refuses(void)
+TEST(refuses)
 {
 	char longest[200];
 
@@ -30,8 +29,7 @@ refuses(void)
 	ok(log_lines("wrong\"") == 0, "but not what was presented");
 }
 
-static void
-lets_in(void)
+TEST(lets_in)
 {
 	struct msg_box_ping ping;
 	uint64_t            conn = by_http();
@@ -50,8 +48,7 @@ lets_in(void)
 	ok(log_lines(TEST_TOKEN) == 0, "the log never has the token");
 }
 
-static void
-survives_a_gateway(void)
+TEST(survives_a_gateway)
 {
 	authbox_gateway_dies();
 	is(knock(TEST_TOKEN, "inst-2"), REFUSED, "a new gateway: the instance is still trusted");
@@ -59,16 +56,14 @@ survives_a_gateway(void)
 }
 
 /* The kernel vouches for whoever may use the control socket. */
-static void
-control_socket(void)
+TEST(control_socket)
 {
 	is(try_rpc(by_control(SPEAKS_HTTP), "", "inst-1"), "", "HTTP on the control socket: no token is needed");
 	is(try_rpc(by_control(SPEAKS_HTTP), "", ""), REFUSED, "but the instance is");
 	is(try_rpc(by_control(SPEAKS_HTTP), "", "inst-2"), REFUSED, "the trusted one");
 }
 
-static void
-anybody_may_look(void)
+TEST(anybody_may_look)
 {
 	struct msg_http_health none;
 	struct msg_http_ready  none_either;
@@ -82,11 +77,7 @@ main(int argc, char **argv)
 {
 	authbox_main(argv);
 	authbox_open("");
-	refuses();
-	lets_in();
-	survives_a_gateway();
-	control_socket();
-	anybody_may_look();
+	run_tests();
 	authbox_close();
 	done_testing();
 }

@@ -31,8 +31,7 @@ knock(const struct msg_http_auth *a)
 	return request(by_http(), MSG_HTTP_AUTH, a);
 }
 
-static void
-too_early(void)
+TEST(too_early)
 {
 	struct msg_http_auth a = relay_of(SESSION, "echo");
 
@@ -57,8 +56,7 @@ start_process(const char *name, const char *command)
 	return *request(host, MSG_BOX_PROCESS_START, &p) == '\0';
 }
 
-static void
-make_session(void)
+TEST(make_session)
 {
 	struct msg_box_create c;
 
@@ -73,8 +71,7 @@ make_session(void)
 	ok(start_process("brief", "true"), "and one that ends");
 }
 
-static void
-refuses_without_a_word(void)
+TEST(refuses_without_a_word)
 {
 	char                 workspace[300];
 	struct msg_http_auth a = relay_of(SESSION, "echo");
@@ -106,8 +103,7 @@ refuses_without_a_word(void)
 	is(knock(&a), REFUSED, "a session of another workspace");
 }
 
-static void
-tells_what_is_missing(void)
+TEST(tells_what_is_missing)
 {
 	struct msg_http_auth a = relay_of(NAMESPACE "-g1-none", "echo");
 
@@ -124,8 +120,7 @@ tells_what_is_missing(void)
 	is(why, "not_running: managed process brief in session " SESSION " is not running", "one that has ended");
 }
 
-static void
-has_one_process(void)
+TEST(has_one_process)
 {
 	struct msg_http_auth      a = relay_of(SESSION, "echo");
 	struct msg_process_write  w;
@@ -171,8 +166,7 @@ has_one_process(void)
 }
 
 /* One that leaves while it is looked at is nobody's burden. */
-static void
-leaves_early(void)
+TEST(leaves_early)
 {
 	struct msg_http_auth a = relay_of(SESSION, "echo");
 	uint64_t             conn = by_http();
@@ -187,12 +181,7 @@ main(int argc, char **argv)
 {
 	authbox_main(argv);
 	authbox_open("");
-	too_early();
-	make_session();
-	refuses_without_a_word();
-	tells_what_is_missing();
-	has_one_process();
-	leaves_early();
+	run_tests();
 	authbox_close();
 	done_testing();
 }

@@ -30,8 +30,7 @@ next_reply(bool *failed)
 	return id;
 }
 
-static void
-failures_wait(void)
+TEST(failures_wait)
 {
 	bool     failed;
 	uint64_t bad = knock(by_http(), "wrong"), good = knock(by_http(), TEST_TOKEN);
@@ -43,8 +42,7 @@ failures_wait(void)
 }
 
 /* Each waits twice as long as the one before: a second that comes at once is answered after the first. */
-static void
-longer_each_time(void)
+TEST(longer_each_time)
 {
 	bool     failed;
 	uint64_t first = knock(by_http(), "wrong"), second = knock(by_http(), "wrong"),
@@ -55,8 +53,7 @@ longer_each_time(void)
 	cmp_ok(next_reply(&failed), "==", third, "then the third");
 }
 
-static void
-who_leaves_is_forgotten(void)
+TEST(who_leaves_is_forgotten)
 {
 	bool     failed;
 	uint64_t conn = by_http();
@@ -75,8 +72,7 @@ who_leaves_is_forgotten(void)
 }
 
 /* However many of one address wait, the next one does too: none is answered before a good token that comes last. */
-static void
-none_is_answered_early(void)
+TEST(none_is_answered_early)
 {
 	enum { MANY = 40 };
 	uint64_t before = status_number("http_refused");
@@ -95,10 +91,7 @@ main(int argc, char **argv)
 {
 	authbox_main(argv);
 	authbox_open("");
-	failures_wait();
-	longer_each_time();
-	who_leaves_is_forgotten();
-	none_is_answered_early();
+	run_tests();
 	authbox_close();
 	done_testing();
 }

@@ -4,8 +4,7 @@
 
 #define REFUSED "unauthorized: Unauthorized"
 
-static void
-without_an_instance(void)
+TEST(without_an_instance)
 {
 	authbox_open("auth = none");
 	uint64_t stranger = by_http();
@@ -19,8 +18,7 @@ without_an_instance(void)
 	authbox_close();
 }
 
-static void
-with_one(void)
+TEST(with_one)
 {
 	authbox_open("auth = none\ntrusted_instance = inst-1");
 	is(try_rpc(by_http(), "", "bogus"), REFUSED,
@@ -33,7 +31,6 @@ int
 main(int argc, char **argv)
 {
 	authbox_main(argv);
-	without_an_instance();
-	with_one();
+	run_tests();
 	done_testing();
 }

@@ -15,8 +15,7 @@ open_one(const char *address, int *server)
 	return client;
 }
 
-static void
-test_rules(void)
+TEST(rules)
 {
 	int one, two, stays = open_one("1.1.1.1", &one), goes = open_one("2.2.2.2", &two);
 
@@ -44,8 +43,7 @@ test_rules(void)
 }
 
 /* A connection that nobody looked at counts for no name. */
-static void
-test_name_comes_late(void)
+TEST(name_comes_late)
 {
 	int one, two;
 
@@ -74,8 +72,7 @@ test_name_comes_late(void)
 	egressbox_rules(&box, "");
 }
 
-static void
-test_again(void)
+TEST(again)
 {
 	struct msg_net_info before;
 	int                 server, client = open_one("1.1.1.1", &server);
@@ -116,8 +113,7 @@ test_again(void)
 	close(server);
 }
 
-static void
-test_counts(void)
+TEST(counts)
 {
 	int server, client = open_one("1.1.1.1", &server);
 
@@ -135,8 +131,7 @@ test_counts(void)
 }
 
 /* Many different ones at once: a few are told to the log, all are counted. */
-static void
-test_log(void)
+TEST(log)
 {
 	enum { MANY = 200 };
 	char address[32];
@@ -157,8 +152,7 @@ test_log(void)
 	cmp_ok(box.n_denied, ">", 0, "some are");
 }
 
-static void
-test_unknown(void)
+TEST(unknown)
 {
 	struct sandbox nobody = { .id = 999 };
 	struct err     e = { 0 };
@@ -182,12 +176,7 @@ main(void)
 	sandbox_make(&inside, 51);
 	egressbox_open(&box, &inside, NULL, NULL);
 	web = net_listen(80);
-	test_rules();
-	test_name_comes_late();
-	test_again();
-	test_counts();
-	test_log();
-	test_unknown();
+	run_tests();
 	cmp_ok(egressbox_end(&box, false), "==", 0, "it ends");
 	sandbox_free(&inside);
 	done_testing();

@@ -7,8 +7,7 @@
 /* ---- questions that wait ------------------------------------------------------------------------ */
 
 /* As many as may wait, and those beyond. */
-static void
-test_waiting(void)
+TEST(waiting)
 {
 	char name[32];
 
@@ -29,8 +28,7 @@ test_waiting(void)
 	session_close();
 }
 
-static void
-test_closing(void)
+TEST(closing)
 {
 	int before = open_fds();
 
@@ -67,8 +65,7 @@ test_closing(void)
 
 /* ---- by TCP ------------------------------------------------------------------------------------ */
 
-static void
-test_pipelining(void)
+TEST(pipelining)
 {
 	struct buf b = { 0 };
 	char       name[32];
@@ -122,8 +119,7 @@ closes_on(const char *bytes, size_t n, const char *what)
 	client_close(&c);
 }
 
-static void
-test_hostile_stream(void)
+TEST(hostile_stream)
 {
 	struct client c[9];
 	char          big[2 + 1025] = { 4, 1 };
@@ -160,8 +156,7 @@ test_hostile_stream(void)
 }
 
 /* Asks on and on and reads nothing: then it is not read either, or dropped. */
-static void
-test_slow_reader(void)
+TEST(slow_reader)
 {
 	int size = 4096, said = 0;
 
@@ -187,8 +182,7 @@ test_slow_reader(void)
 /* ---- how much ----------------------------------------------------------------------------------- */
 
 /* Until it is refused, and until it is not. */
-static void
-test_volume(void)
+TEST(volume)
 {
 	unsigned answered = 0;
 
@@ -211,8 +205,7 @@ test_volume(void)
 }
 
 /* An answer of 2700 bytes, for who has 600: it takes minutes until there is something again. */
-static void
-test_debt(void)
+TEST(debt)
 {
 	session_open(600);
 	struct client c = client_open();
@@ -224,8 +217,7 @@ test_debt(void)
 	session_close();
 }
 
-static void
-test_flood(void)
+TEST(flood)
 {
 	unsigned replies = 0, said = 0;
 
@@ -244,8 +236,7 @@ test_flood(void)
 
 /* ---- what takes its time: all of it at once ---------------------------------------------------- */
 
-static void
-test_patience(void)
+TEST(patience)
 {
 	struct err  e = { 0 };
 	const char *twice[] = { server.address, server.address };
@@ -272,15 +263,7 @@ int
 main(void)
 {
 	dnsbox_open();
-	test_waiting();
-	test_closing();
-	test_pipelining();
-	test_hostile_stream();
-	test_slow_reader();
-	test_volume();
-	test_debt();
-	test_flood();
-	test_patience();
+	run_tests();
 	dnsbox_close();
 	done_testing();
 }

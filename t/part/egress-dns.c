@@ -9,8 +9,7 @@
 
 /* ---- one question ---------------------------------------------------------------------------- */
 
-static void
-test_answers(void)
+TEST(answers)
 {
 	session_open(PLENTY);
 	is(lookup("a.test", T_A), "NOERROR a.test. A: a.test. 300 A 93.184.216.34", "an address");
@@ -40,8 +39,7 @@ test_answers(void)
 	session_close();
 }
 
-static void
-test_local(void)
+TEST(local)
 {
 	size_t before = server.asked;
 
@@ -57,8 +55,7 @@ test_local(void)
 	session_close();
 }
 
-static void
-test_hostile_server(void)
+TEST(hostile_server)
 {
 	session_open(PLENTY);
 	is(lookup("others.test", T_A), "NOERROR others.test. A: others.test. 300 A 93.184.216.34",
@@ -70,8 +67,7 @@ test_hostile_server(void)
 	session_close();
 }
 
-static void
-test_hostile_client(void)
+TEST(hostile_client)
 {
 	struct buf b = { 0 };
 	int        sent = 0;
@@ -110,8 +106,7 @@ test_hostile_client(void)
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
-static void
-test_truncation(void)
+TEST(truncation)
 {
 	struct client c;
 	struct buf    b = { 0 };
@@ -136,8 +131,7 @@ test_truncation(void)
 
 /* ---- many ------------------------------------------------------------------------------------- */
 
-static void
-test_many(void)
+TEST(many)
 {
 	char     name[32];
 	unsigned seen[256] = { 0 }, wrong = 0;
@@ -172,8 +166,7 @@ refuses_server(const char *text)
 	    text);
 }
 
-static void
-test_servers(void)
+TEST(servers)
 {
 	struct namebox other;
 	struct err     e = { 0 };
@@ -273,8 +266,7 @@ ask_many(const char *label, unsigned from, unsigned n)
 	}
 }
 
-static void
-test_ports(void)
+TEST(ports)
 {
 	size_t before;
 
@@ -315,8 +307,7 @@ forge(const struct nb_question *to, uint16_t id, const char *name, int from)
 	buf_clear(&b);
 }
 
-static void
-test_forged(void)
+TEST(forged)
 {
 	int stranger = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
@@ -347,8 +338,7 @@ test_forged(void)
 }
 
 /* More questions than there may be sockets: the rest share, and all are answered. */
-static void
-test_many_share(void)
+TEST(many_share)
 {
 	size_t n = 0;
 
@@ -371,16 +361,7 @@ int
 main(void)
 {
 	dnsbox_open();
-	test_answers();
-	test_local();
-	test_hostile_server();
-	test_hostile_client();
-	test_truncation();
-	test_many();
-	test_servers();
-	test_ports();
-	test_forged();
-	test_many_share();
+	run_tests();
 	dnsbox_close();
 	done_testing();
 }

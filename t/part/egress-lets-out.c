@@ -16,8 +16,7 @@ pair(const char *address, int *server)
 	return client;
 }
 
-static void
-test_allowed(void)
+TEST(allowed)
 {
 	char to[NETADDR_TEXT] = "";
 	int  client = inside_connect(&inside, SERVER, 80), server = net_accept(web, to);
@@ -47,8 +46,7 @@ test_allowed(void)
 	pass("and then it is gone");
 }
 
-static void
-test_ipv6(void)
+TEST(ipv6)
 {
 	char to[NETADDR_TEXT] = "";
 	int  client = inside_connect(&inside, SERVER6, 80), server = net_accept(web, to);
@@ -60,8 +58,7 @@ test_ipv6(void)
 	close(server);
 }
 
-static void
-test_half_close(void)
+TEST(half_close)
 {
 	int server, client = pair(SERVER, &server);
 
@@ -93,8 +90,7 @@ reset(int fd)
 	close(fd);
 }
 
-static void
-test_reset(void)
+TEST(reset)
 {
 	int server, client = pair(SERVER, &server);
 
@@ -114,8 +110,7 @@ test_reset(void)
 }
 
 /* Bytes wait in front of a client that does not read; then one side goes. */
-static void
-test_reset_under_pressure(void)
+TEST(reset_under_pressure)
 {
 	static char some[65536];
 	int         server, client = pair(SERVER, &server);
@@ -135,8 +130,7 @@ test_reset_under_pressure(void)
 	pass("and nothing stays");
 }
 
-static void
-test_denied(void)
+TEST(denied)
 {
 	int client = inside_connect(&inside, "6.6.6.6", 80);
 
@@ -170,8 +164,7 @@ expect_denial(const char *address, uint16_t port, const char *denial, const char
 	is(denial_text(egressbox_look(&box, &inside, false), 0), denial, "and told");
 }
 
-static void
-test_guarded(void)
+TEST(guarded)
 {
 	int listener = host_listen(5410);
 
@@ -195,8 +188,7 @@ test_guarded(void)
 }
 
 /* An address of the host can be opened by an address. */
-static void
-test_opened(void)
+TEST(opened)
 {
 	int listener = host_listen(8088), client = inside_connect(&inside, HOST, 8088),
 	    server = net_accept(listener, NULL);
@@ -208,8 +200,7 @@ test_opened(void)
 	close(listener);
 }
 
-static void
-test_failed(void)
+TEST(failed)
 {
 	uint64_t failed = egressbox_look(&box, &inside, false)->failed;
 	int      client = inside_connect(&inside, SERVER, 81);
@@ -224,8 +215,7 @@ test_failed(void)
 	unlike(denial_text(i, 0), "203.0.114.1", "and were not denied");
 }
 
-static void
-test_connecting(void)
+TEST(connecting)
 {
 	int client = inside_connect(&inside, "93.184.216.99", 80);
 
@@ -239,8 +229,7 @@ test_connecting(void)
 	pass("and goes with its client");
 }
 
-static void
-test_limit(void)
+TEST(limit)
 {
 	enum { MOST = 8 };
 	int clients[MOST], servers[MOST];
@@ -288,17 +277,7 @@ main(void)
 	sandbox_make(&inside, 41);
 	egressbox_open(&box, &inside, NULL, NULL);
 	web = net_listen(80);
-	test_allowed();
-	test_ipv6();
-	test_half_close();
-	test_reset();
-	test_reset_under_pressure();
-	test_denied();
-	test_guarded();
-	test_opened();
-	test_failed();
-	test_connecting();
-	test_limit();
+	run_tests();
 	sandbox_free(&inside);
 	cmp_ok(egressbox_end(&box, false), "==", 0, "it ends with its channel");
 	done_testing();

@@ -105,8 +105,7 @@ make_dir(const char *path, bool parents)
 
 /* ---- what it does ---------------------------------------------------------------------- */
 
-static void
-whole_files(void)
+TEST(whole_files)
 {
 	struct stat st;
 	char       *big = calloc(1, LIM_FILE_CHUNK);
@@ -161,8 +160,7 @@ whole_files(void)
 	filebox_remove(&box, "big", false);
 }
 
-static void
-in_one_go(void)
+TEST(in_one_go)
 {
 	uint64_t              h = open_handle("go", FILE_ACCESS_WRITE, 0644), ids[64];
 	struct msg_file_close end = { .session = "s", .handle = h, .commit = true, .modified_ms = 1580608922007 };
@@ -183,8 +181,7 @@ in_one_go(void)
 	filebox_remove(&box, "go", false);
 }
 
-static void
-directories(void)
+TEST(directories)
 {
 	struct stat st;
 
@@ -217,8 +214,7 @@ directories(void)
 
 /* ---- what it refuses --------------------------------------------------------------------- */
 
-static void
-no_symlink(void)
+TEST(no_symlink)
 {
 	struct msg_file_symlink l = { .session = "s", .path = "link", .target = outside };
 	struct msg_file_list    list = { .session = "s", .path = "link" };
@@ -261,8 +257,7 @@ no_symlink(void)
 	is(read_file(at(outside, "secret")), "secret", "and not what it leads to");
 }
 
-static void
-no_device(void)
+TEST(no_device)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	int                s = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -297,8 +292,7 @@ no_device(void)
 	filebox_remove(&box, "leased", false);
 }
 
-static void
-no_way_out(void)
+TEST(no_way_out)
 {
 	static const char *const paths[] = { "..", "../x", "d/../../x", "/etc/passwd", "/", "/tmp" };
 
@@ -316,8 +310,7 @@ no_way_out(void)
 
 /* ---- names ------------------------------------------------------------------------------- */
 
-static void
-odd_names(void)
+TEST(odd_names)
 {
 	struct msg_file_list ask = { .session = "s", .path = "." };
 	struct buf           raw = { 0 };
@@ -344,8 +337,7 @@ odd_names(void)
 	filebox_remove(&box, "bl", false);
 }
 
-static void
-many_entries(void)
+TEST(many_entries)
 {
 	char   name[300], last[300] = "";
 	size_t seen = 0, pages = 0, wrong = 0;
@@ -384,8 +376,7 @@ many_entries(void)
 }
 
 /* A page that targets of symlinks would make too large ends early. */
-static void
-large_entries(void)
+TEST(large_entries)
 {
 	static char target[4001];
 	size_t      seen = 0, pages = 0;
@@ -422,8 +413,7 @@ large_entries(void)
 
 /* ---- trees ------------------------------------------------------------------------------- */
 
-static void
-deep_tree(void)
+TEST(deep_tree)
 {
 	int dir = open(ws, O_RDONLY | O_DIRECTORY), next;
 
@@ -460,8 +450,7 @@ in_mounts(void)
 		_exit(126);
 }
 
-static void
-mounts(void)
+TEST(mounts)
 {
 	char *two = calloc(1, 2 * MIB);
 
@@ -491,8 +480,7 @@ mounts(void)
 
 /* ---- limits, and ends ---------------------------------------------------------------------- */
 
-static void
-handles_are_few(void)
+TEST(handles_are_few)
 {
 	uint64_t h[LIM_FILE_HANDLES];
 	bool     good = true;
@@ -515,8 +503,7 @@ with_small_files(void)
 	setrlimit(RLIMIT_FSIZE, &(struct rlimit){ MIB, MIB });
 }
 
-static void
-limits(void)
+TEST(limits)
 {
 	struct filebox plain = box;
 	char          *chunk = calloc(1, LIM_FILE_CHUNK);
@@ -551,8 +538,7 @@ without_tmpfile(void)
 		_exit(126);
 }
 
-static void
-without_nameless_files(void)
+TEST(without_nameless_files)
 {
 	struct filebox plain = box;
 
@@ -589,8 +575,7 @@ without_nameless_files(void)
 }
 
 /* Killed at any moment of replacing a file, one of the two is there and the next start leaves nothing else. */
-static void
-killed_in_between(void)
+TEST(killed_in_between)
 {
 	struct filebox plain = box;
 	unsigned       wrong = 0;
@@ -629,21 +614,7 @@ main(void)
 	mkdir(outside, 0755);
 	write_file(at(outside, "secret"), "secret");
 	filebox_start(&box, ws, "5", NULL);
-	whole_files();
-	in_one_go();
-	directories();
-	no_symlink();
-	no_device();
-	no_way_out();
-	odd_names();
-	many_entries();
-	large_entries();
-	deep_tree();
-	mounts();
-	handles_are_few();
-	limits();
-	without_nameless_files();
-	killed_in_between();
+	run_tests();
 	is(filebox_end(&box, false) == 0 ? "0" : "not", "0", "and at the end it goes by itself");
 	snprintf(command, sizeof(command), "rm -rf --one-file-system %s", top);
 	ok(system(command) == 0, "nothing is left");

@@ -93,8 +93,7 @@ same_in_all_splits(const char *what, uint64_t from, const char *bytes, const cha
 	cmp_ok(wrong, "==", 0, "%s: in all splits", what);
 }
 
-static void
-test_lines(void)
+TEST(lines)
 {
 	same_in_all_splits("two lines", 0, "{\"a\":1}\n{\"b\":2}\n", "{\"a\":1}|{\"b\":2}|");
 	same_in_all_splits("an unfinished last line", 0, "one\ntwo", "one|two|");
@@ -113,8 +112,7 @@ test_lines(void)
 	same_in_all_splits("one that has no line at all", 41, "st of it", "");
 }
 
-static void
-test_nul(void)
+TEST(nul)
 {
 	struct seen s = cut(true, MIB, 0, "a\0b\n\0\n", 6, 6);
 
@@ -123,8 +121,7 @@ test_nul(void)
 }
 
 /* Whatever is cut where: put together again it is what repairing the whole gives, and no message has half a character. */
-static void
-test_raw(void)
+TEST(raw)
 {
 	const char  text[] = "\xf0\x9f\x98\x80"
 			     "a\xe2\x82\xac\n\xc3\xa4\xff\xe2\x82"
@@ -164,8 +161,7 @@ test_raw(void)
 	buf_clear(&s.all);
 }
 
-static void
-test_raw_sizes(void)
+TEST(raw_sizes)
 {
 	char *bytes = malloc(MIB);
 
@@ -180,8 +176,7 @@ test_raw_sizes(void)
 
 /* ---- long lines ---- */
 
-static void
-test_long_lines(void)
+TEST(long_lines)
 {
 	struct framer f;
 	struct seen   s = { 0 };
@@ -210,8 +205,7 @@ test_long_lines(void)
 }
 
 /* Random lines, random cuts: the messages are the lines. */
-static void
-test_many(void)
+TEST(many)
 {
 	struct buf bytes = { 0 }, want = { 0 };
 
@@ -243,16 +237,4 @@ test_many(void)
 	buf_clear(&s.all);
 	buf_clear(&bytes);
 	buf_clear(&want);
-}
-
-int
-main(void)
-{
-	test_lines();
-	test_nul();
-	test_raw();
-	test_raw_sizes();
-	test_long_lines();
-	test_many();
-	done_testing();
 }

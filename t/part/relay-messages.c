@@ -31,8 +31,7 @@ out(uint64_t offset, const char *bytes)
 
 /* ---- how it begins ---- */
 
-static void
-test_attach(void)
+TEST(attach)
 {
 	begin(true, MIB);
 	ok(w.attaches == 1 && w.attach.go_on && w.attach.again == 1, "lines: goes on, with the byte before");
@@ -55,8 +54,7 @@ test_attach(void)
 
 /* ---- acknowledgements ---- */
 
-static void
-test_acks(void)
+TEST(acks)
 {
 	begin(true, MIB);
 	out(0, "one\ntwo\nthr");
@@ -85,8 +83,7 @@ test_acks(void)
 	relayws_close(&w);
 }
 
-static void
-test_offsets(void)
+TEST(offsets)
 {
 	begin(true, MIB);
 	out(0, "one\ntw");
@@ -101,8 +98,7 @@ test_offsets(void)
 }
 
 /* Little is handed to a socket that does not take it; what is not is there for whoever comes next. */
-static void
-test_look_ahead(void)
+TEST(look_ahead)
 {
 	char   line[1000];
 	size_t at = 0;
@@ -138,8 +134,7 @@ test_look_ahead(void)
 	relayws_close(&w);
 }
 
-static void
-test_ack_marks(void)
+TEST(ack_marks)
 {
 	char line[32];
 
@@ -165,8 +160,7 @@ test_ack_marks(void)
 	relayws_close(&w);
 }
 
-static void
-test_batches(void)
+TEST(batches)
 {
 	struct buf bytes = { 0 };
 
@@ -189,8 +183,7 @@ test_batches(void)
 }
 
 /* A large piece comes in a descriptor. */
-static void
-test_large(void)
+TEST(large)
 {
 	char *bytes = malloc(MIB + 1);
 
@@ -213,8 +206,7 @@ test_large(void)
 
 /* ---- long lines ---- */
 
-static void
-test_too_long(void)
+TEST(too_long)
 {
 	char long_line[2000];
 
@@ -250,8 +242,7 @@ test_too_long(void)
 
 /* ---- ends ---- */
 
-static void
-test_ends(void)
+TEST(ends)
 {
 	static const struct {
 		enum err_code code;
@@ -289,8 +280,7 @@ test_ends(void)
 	relayws_close(&w);
 }
 
-static void
-test_exit(void)
+TEST(exit)
 {
 	begin(true, MIB);
 	out(0, "one\nlast words");
@@ -324,8 +314,7 @@ test_exit(void)
 
 /* ---- input ---- */
 
-static void
-test_input(void)
+TEST(input)
 {
 	begin(true, MIB);
 	relayws_text(&w, "one");
@@ -356,8 +345,7 @@ test_input(void)
 	relayws_close(&w);
 }
 
-static void
-test_input_fails(void)
+TEST(input_fails)
 {
 	begin(true, MIB);
 	relayws_text(&w, "one");
@@ -397,17 +385,6 @@ int
 main(void)
 {
 	log_init("relay", LOG_ERROR);
-	test_attach();
-	test_acks();
-	test_offsets();
-	test_look_ahead();
-	test_ack_marks();
-	test_batches();
-	test_large();
-	test_too_long();
-	test_ends();
-	test_exit();
-	test_input();
-	test_input_fails();
+	run_tests();
 	done_testing();
 }

@@ -182,8 +182,7 @@ answers(int times)
 
 /* ---- what it does ---------------------------------------------------------------------------- */
 
-static void
-test_started(void)
+TEST(started)
 {
 	use(&lasting, "good");
 	cmp_ok(starts, "==", 0, "nobody asked: nothing is started");
@@ -197,8 +196,7 @@ test_started(void)
 	service_close(&service);
 }
 
-static void
-test_failures(void)
+TEST(failures)
 {
 	use(&lazy, "frail");
 	is(answers(1), "crashed: it died (exit=3) ", "a request fails with its process");
@@ -214,8 +212,7 @@ test_failures(void)
 	service_close(&service);
 }
 
-static void
-test_waiting(void)
+TEST(waiting)
 {
 	pid_t pid;
 
@@ -234,8 +231,7 @@ test_waiting(void)
 	service_close(&service);
 }
 
-static void
-test_candidate(void)
+TEST(candidate)
 {
 	struct err e;
 	pid_t      old;
@@ -262,8 +258,7 @@ test_candidate(void)
 	service_close(&service);
 }
 
-static void
-test_refusing(void)
+TEST(refusing)
 {
 	struct err e;
 	uint64_t   id;
@@ -308,11 +303,7 @@ main(int argc, char **argv)
 	log_init("t", LOG_ERROR);
 	boxd = (struct boxd){ .loop = ev_default_loop(EVFLAG_AUTO), .config = &config, .dirs = &dirs, .next_id = 1 };
 	boxd.asks = asks_open(&e);
-	test_started();
-	test_failures();
-	test_waiting();
-	test_candidate();
-	test_refusing();
+	run_tests();
 	asks_close(&boxd.asks);
 	while (wait(NULL) != -1)
 		;

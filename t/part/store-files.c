@@ -42,8 +42,7 @@ link_to(const char *target, const char *name)
 
 #define OUTSIDE "invalid: path must stay within the skill package root"
 
-static void
-test_usual(void)
+TEST(usual)
 {
 	is(store_write(&b, "demo", " scripts/../scripts/run.sh ", "echo\n"), "", "a file is written");
 	const struct msg_skill_file *f = b.work.reply.body;
@@ -72,8 +71,7 @@ test_usual(void)
 	like(store_write(&b, "demo", "scripts", "x"), "^invalid: ", "a directory is not replaced by a file");
 }
 
-static void
-test_paths(void)
+TEST(paths)
 {
 	is(store_read(&b, "demo", "/etc/passwd"), "invalid: path must be relative to the skill package root",
 	    "absolute");
@@ -86,8 +84,7 @@ test_paths(void)
 	is(list("/", false, 5), "invalid: path must be relative to the skill package root", "nor the root");
 }
 
-static void
-test_limits(void)
+TEST(limits)
 {
 	char *text = malloc(LIM_SKILL_TEXT + 2);
 
@@ -117,8 +114,7 @@ test_limits(void)
 	is(list("many", false, 5), "invalid: Skill directory exceeds the configured entry limit", "10001 are too many");
 }
 
-static void
-test_symlinks(void)
+TEST(symlinks)
 {
 	char secret[128], abs[128];
 
@@ -154,8 +150,7 @@ test_symlinks(void)
 }
 
 /* Everything a sandbox can put in the place of a file. */
-static void
-test_hostile(void)
+TEST(hostile)
 {
 	char path[512];
 
@@ -206,8 +201,7 @@ as_the_owner(void)
 }
 
 /* A tree that its owner closed, and deeper than a path is long. */
-static void
-test_delete(void)
+TEST(delete)
 {
 	char path[512];
 	int  at, next;
@@ -246,12 +240,7 @@ main(void)
 		BAIL_OUT("chown");
 	is(storebox_plain(&b, dir), "", "box-store is ready");
 	is(store_create(&b, "demo", "hi"), "", "with a skill");
-	test_usual();
-	test_paths();
-	test_limits();
-	test_symlinks();
-	test_hostile();
-	test_delete();
+	run_tests();
 	cmp_ok(storebox_end(&b, false), "==", 0, "it ends with its channel");
 	remove_all(dir);
 	done_testing();

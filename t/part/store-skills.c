@@ -59,8 +59,7 @@ age(const char *where, time_t sec)
 	must(utimensat(AT_FDCWD, path, t, 0) != -1, "utimensat %s", path);
 }
 
-static void
-test_create(void)
+TEST(create)
 {
 	struct msg_skill_create m = asked(" d\xc3\xa9mo_1 ");
 	char                    want[512];
@@ -88,8 +87,7 @@ test_create(void)
 	ok(!is_there("%s", want), "with its directory");
 }
 
-static void
-test_names(void)
+TEST(names)
 {
 	char long_name[80];
 
@@ -111,8 +109,7 @@ test_names(void)
 	is(store_list(&b), "", "nothing is left of all that");
 }
 
-static void
-test_order(void)
+TEST(order)
 {
 	put_file("---\nname: one\n---\n1", "%s/p1/SKILL.md", b.root);
 	put_file("no frontmatter", "%s/two/skill.md", b.root);
@@ -143,8 +140,7 @@ test_order(void)
 	is(store_get(&b, "nobody"), "none", "an unknown name is no error");
 }
 
-static void
-test_delete(void)
+TEST(delete)
 {
 	put_file("---\nname: kin\n---\n", "%s/grp/kin/SKILL.md", b.root);
 	is(store_delete(&b, "5"), "", "a nested package is deleted");
@@ -163,8 +159,7 @@ test_delete(void)
 	cmp_ok(store_staged(&b), "==", 0, "nothing is left beside the workspaces");
 }
 
-static void
-test_update(void)
+TEST(update)
 {
 	struct msg_skill_update m = { .name = "up" };
 	char                    root[512];
@@ -199,8 +194,7 @@ test_update(void)
 	ok(is_there("%s/low/skill.md", b.root), "and stays itself");
 }
 
-static void
-test_adopt(void)
+TEST(adopt)
 {
 	struct msg_skill_create m = asked("adopted");
 	char                    root[512];
@@ -235,8 +229,7 @@ test_adopt(void)
 	ok(!is_there("%s/x", b.root), "and nothing was made");
 }
 
-static void
-test_large(void)
+TEST(large)
 {
 	struct msg_skill_create m = asked("large");
 	char                   *text = malloc(LIM_SKILL_TEXT + 2);
@@ -261,8 +254,7 @@ test_large(void)
 }
 
 /* More text than one answer has descriptors for, and more than it may have. */
-static void
-test_long_list(void)
+TEST(long_list)
 {
 	char *text = malloc(LIM_SKILL_TEXT);
 	char  path[512];
@@ -301,8 +293,7 @@ test_long_list(void)
 	remove_all(path);
 }
 
-static void
-test_scan(void)
+TEST(scan)
 {
 	put_file("---\nname: s1\n---\n", "%s/sc/a/b/SKILL.md", b.root);
 	is(scan("%s/sc", b.root), "", "a directory is scanned");
@@ -323,8 +314,7 @@ test_scan(void)
 	    "too deep");
 }
 
-static void
-test_scopes(void)
+TEST(scopes)
 {
 	struct msg_skill_list m;
 	struct msg_skill_get  g;
@@ -352,16 +342,7 @@ main(void)
 {
 	must(mkdtemp(dir) != NULL, "mkdtemp");
 	is(storebox_plain(&b, dir), "", "box-store is ready");
-	test_create();
-	test_names();
-	test_order();
-	test_delete();
-	test_update();
-	test_adopt();
-	test_large();
-	test_long_list();
-	test_scan();
-	test_scopes();
+	run_tests();
 	cmp_ok(storebox_end(&b, false), "==", 0, "it ends with its channel");
 	remove_all(dir);
 	done_testing();

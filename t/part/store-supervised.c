@@ -118,16 +118,14 @@ idle_store_pid(void)
 	return b.work.pid;
 }
 
-static void
-test_first(void)
+TEST(first)
 {
 	cmp_ok(store_pid(), "==", 0, "nobody asked, and there is no box-store");
 	is(list(), "0", "the first request starts one");
 	ok(is_there("%s/state/langbot/data/box/skills/tenants/ws-a", dir), "in the state directory");
 }
 
-static void
-test_configure(void)
+TEST(configure)
 {
 	pid_t old = store_pid();
 
@@ -145,8 +143,7 @@ test_configure(void)
 	is(list(), "0", "and the old one serves");
 }
 
-static void
-test_busy_configure(void)
+TEST(busy_configure)
 {
 	struct heard         one = { 0 }, two = { 0 };
 	struct msg_box_local l;
@@ -165,8 +162,7 @@ test_busy_configure(void)
 }
 
 /* Requests in the hands of the old one are finished by it. */
-static void
-test_leaving(void)
+TEST(leaving)
 {
 	struct msg_skill_install m;
 	struct heard             h = { 0 };
@@ -187,8 +183,7 @@ test_leaving(void)
 	buf_clear(&zip);
 }
 
-static void
-test_crash(void)
+TEST(crash)
 {
 	struct heard h = { 0 };
 	struct err   e = { 0 };
@@ -209,8 +204,7 @@ test_crash(void)
 	}
 }
 
-static void
-test_drop(void)
+TEST(drop)
 {
 	struct heard never = { 0 }, last = { 0 };
 	struct err   e = { 0 };
@@ -233,8 +227,7 @@ fill(struct heard *h, const char *ns, struct err *e)
 	return n;
 }
 
-static void
-test_bounds(void)
+TEST(bounds)
 {
 	static struct heard h;
 	struct err          e = { 0 };
@@ -276,13 +269,7 @@ main(void)
 	boxd.asks = asks_open(&e);
 	boxd.store = store_open(&boxd, &e);
 	ok(boxd.store != NULL, "opened");
-	test_first();
-	test_configure();
-	test_busy_configure();
-	test_leaving();
-	test_crash();
-	test_drop();
-	test_bounds();
+	run_tests();
 	store_close(&boxd.store);
 	asks_close(&boxd.asks);
 	ok(boxd.store == NULL, "closed");

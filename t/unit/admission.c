@@ -65,8 +65,7 @@ active(struct book *b, const char *workspace, uint64_t at)
 }
 
 /* Each of them breaks this rule and every later one that it can: the first is told. */
-static void
-refuses_in_order(void)
+TEST(refuses_in_order)
 {
 	struct err           e;
 	struct book         *b = book_open(&e);
@@ -101,8 +100,7 @@ refuses_in_order(void)
 	book_close(&b);
 }
 
-static void
-bounds_its_records(void)
+TEST(bounds_its_records)
 {
 	static const char full[] =
 	    "Sandbox admission record capacity reached; refusing an unbounded Workspace fence allocation";
@@ -123,8 +121,7 @@ bounds_its_records(void)
 	book_close(&b);
 }
 
-static void
-keeps_the_longer_one(void)
+TEST(keeps_the_longer_one)
 {
 	struct err   e;
 	struct book *b = book_open(&e);
@@ -146,8 +143,7 @@ keeps_the_longer_one(void)
 	book_close(&b);
 }
 
-static void
-expires(void)
+TEST(expires)
 {
 	struct err         e;
 	struct book       *b = book_open(&e);
@@ -180,8 +176,7 @@ copy_record(void *arg, const struct msg_admission_record *r)
 	return book_remember(arg, r, &e);
 }
 
-static void
-remembers(void)
+TEST(remembers)
 {
 	struct err                  e;
 	struct book                *b = book_open(&e), *next = book_open(&e);
@@ -235,8 +230,7 @@ force(struct msg_box_spec *s, const char *skill_root)
 	return admission_force(&policy, s, &a, &e) == -1 ? e.text : "";
 }
 
-static void
-refuses_specs_in_order(void)
+TEST(refuses_specs_in_order)
 {
 	struct msg_mount extra = { .host_path = "/x", .mount_path = "/y", .content_digest = "", .manifest_path = "" };
 	struct msg_box_spec s;
@@ -278,8 +272,7 @@ mount_at(const char *place)
 	};
 }
 
-static void
-refuses_mounts_in_order(void)
+TEST(refuses_mounts_in_order)
 {
 	struct msg_mount    m[LIM_BOX_MOUNTS];
 	struct msg_box_spec s;
@@ -326,8 +319,7 @@ refuses_mounts_in_order(void)
 	    "the first is good, the second is looked at");
 }
 
-static void
-takes_mounts(void)
+TEST(takes_mounts)
 {
 	struct msg_mount    m[3] = { mount_at("/workspace/a"), mount_at("/workspace/./a"),
 		   mount_at("/workspace/.skills/pdf") };
@@ -363,8 +355,7 @@ takes_mounts(void)
 	is(s.extra_mounts.v[0].manifest_path, "/srv/more/real.json", "with the manifest that was found");
 }
 
-static void
-forces_the_rest(void)
+TEST(forces_the_rest)
 {
 	struct msg_box_spec s;
 
@@ -403,14 +394,6 @@ int
 main(void)
 {
 	msg_defaults(MSG_BOX_POLICY, &policy);
-	refuses_in_order();
-	bounds_its_records();
-	keeps_the_longer_one();
-	expires();
-	remembers();
-	refuses_specs_in_order();
-	refuses_mounts_in_order();
-	takes_mounts();
-	forces_the_rest();
+	run_tests();
 	done_testing();
 }

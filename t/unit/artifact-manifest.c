@@ -32,8 +32,7 @@ of(const char *text)
 	return digest(text, strlen(text));
 }
 
-static void
-has_the_digest_of_langbot(void)
+TEST(has_the_digest_of_langbot)
 {
 	is(of(TREE(FILE_OF("SKILL.md", "5"), "5")),
 	    "sha256:86d45b4acbf7fba51dd0ac4c61ce3d9527024373edff9b3d9a6aeb1b0a7d0a21", "one file");
@@ -112,8 +111,7 @@ static const struct {
 	    "contains an invalid total size" },
 };
 
-static void
-refuses_what_langbot_refuses(void)
+TEST(refuses_what_langbot_refuses)
 {
 	char want[128];
 
@@ -126,8 +124,7 @@ refuses_what_langbot_refuses(void)
 }
 
 /* The first fault is told, by upstream's order: the file's, then the next file's, and the sum last. */
-static void
-tells_the_first_fault(void)
+TEST(tells_the_first_fault)
 {
 	is(of(TREE(FILE_OF("/a", "-1"), "7")), "Artifact manifest contains an unsafe path", "of one file");
 	is(of(TREE(FILE_OF("a", "-1") ", " FILE_OF("/b", "1"), "7")), "Artifact manifest contains an invalid file size",
@@ -162,8 +159,7 @@ many(size_t n, const char *format)
 	return out;
 }
 
-static void
-is_bounded(void)
+TEST(is_bounded)
 {
 	like(many(2048, "f%zu"), "^sha256:", "2048 files");
 	is(many(2049, "f%zu"), "Artifact manifest contains too many files", "2049 files");
@@ -177,23 +173,11 @@ is_bounded(void)
 	free(deep);
 }
 
-static void
-counts_directories(void)
+TEST(counts_directories)
 {
 	cmp_ok(manifest_new_dirs("", "a"), "==", 0, "none");
 	cmp_ok(manifest_new_dirs("", "a/b/c"), "==", 2, "two");
 	cmp_ok(manifest_new_dirs("a/b/x", "a/b/c"), "==", 0, "the same");
 	cmp_ok(manifest_new_dirs("a/b/x", "a/bb/c"), "==", 1, "another of the same beginning");
 	cmp_ok(manifest_new_dirs("a/b", "a/b/c"), "==", 1, "one that was a file");
-}
-
-int
-main(void)
-{
-	has_the_digest_of_langbot();
-	refuses_what_langbot_refuses();
-	tells_the_first_fault();
-	is_bounded();
-	counts_directories();
-	done_testing();
 }

@@ -23,8 +23,7 @@ fail_at(unsigned n, double now)
 	return slow_failed(&slow, &a, now);
 }
 
-static void
-doubles(void)
+TEST(doubles)
 {
 	static const double want[] = { 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5, 5, 5 };
 
@@ -37,8 +36,7 @@ doubles(void)
 	ok(fail_at(1, 1121) < 0.11, "after a minute of peace it is forgotten");
 }
 
-static void
-all_wait(void)
+TEST(all_wait)
 {
 	int longest = 0;
 
@@ -47,8 +45,7 @@ all_wait(void)
 	cmp_ok(longest, "==", 1000 - 6, "however many wait already, the next waits as long");
 }
 
-static void
-bounded(void)
+TEST(bounded)
 {
 	fail_at(7, 3000);
 	fail_at(7, 3000);
@@ -60,13 +57,4 @@ bounded(void)
 	ok(fail_at(7, 3004) < 0.11, "more push out the oldest");
 	struct address none = { 0 };
 	ok(slow_failed(&slow, &none, 3005) > 0, "what has no address is one, too");
-}
-
-int
-main(void)
-{
-	doubles();
-	all_wait();
-	bounded();
-	done_testing();
 }

@@ -19,8 +19,7 @@ __asan_default_options(void)
 
 /* ---- buf ---- */
 
-static void
-buf_grows(void)
+TEST(buf_grows)
 {
 	struct buf b = { 0 };
 	bool       same = true;
@@ -48,8 +47,7 @@ buf_grows(void)
 	buf_clear(&b);
 }
 
-static void
-buf_prints(void)
+TEST(buf_prints)
 {
 	struct buf b = { 0 };
 	char       want[2001];
@@ -83,8 +81,14 @@ buf_fails(size_t n, const char *what)
 
 /* ---- err ---- */
 
-static void
-errors_say(void)
+TEST(buf_fails)
+{
+	buf_fails(SIZE_MAX / 8, "more than any machine has");
+	buf_fails(SIZE_MAX / 2, "half of all");
+	buf_fails(SIZE_MAX - 2, "all");
+}
+
+TEST(errors_say)
 {
 	struct err e;
 
@@ -100,8 +104,7 @@ errors_say(void)
 	ok(e.code == E_SYS && errno == ENOENT, "with its code, and errno kept");
 }
 
-static void
-errors_end(void)
+TEST(errors_end)
 {
 	struct err e;
 	char       longest[2 * ERR_TEXT];
@@ -124,8 +127,7 @@ errors_end(void)
 	like(e.text, "z\\.\\.\\.$", "one character more is not");
 }
 
-static void
-error_names(void)
+TEST(error_names)
 {
 	for (enum err_code c = 0; c < E__COUNT; c++) {
 		const char *name = err_wire_name(c);
@@ -141,8 +143,7 @@ error_names(void)
 
 /* ---- log ---- */
 
-static void
-escapes(void)
+TEST(escapes)
 {
 	char        all[256], plain[300];
 	const char *s;
@@ -208,8 +209,7 @@ release(void)
 	fd_close(&pipe_in);
 }
 
-static void
-log_lines(void)
+TEST(log_lines)
 {
 	char out[8192];
 
@@ -238,8 +238,7 @@ log_lines(void)
 	is(log_level_name(LOG__COUNT), "?", "no level has none");
 }
 
-static void
-log_long_line(void)
+TEST(log_long_line)
 {
 	char out[8192], text[4000];
 
@@ -253,8 +252,7 @@ log_long_line(void)
 	ok(n > 4 && strcmp(out + n - 4, "...\n") == 0, "visibly cut");
 }
 
-static void
-log_full_pipe(void)
+TEST(log_full_pipe)
 {
 	char out[32768], after[8192];
 	int  lines = 0;
@@ -281,8 +279,7 @@ log_full_pipe(void)
 }
 
 /* In a child: what is tested is that it lives. */
-static void
-log_without_reader(void)
+TEST(log_without_reader)
 {
 	int   status;
 	pid_t pid = fork();
@@ -304,18 +301,6 @@ int
 main(void)
 {
 	unsetenv("JOURNAL_STREAM");
-	buf_grows();
-	buf_prints();
-	buf_fails(SIZE_MAX / 8, "more than any machine has");
-	buf_fails(SIZE_MAX / 2, "half of all");
-	buf_fails(SIZE_MAX - 2, "all");
-	errors_say();
-	errors_end();
-	error_names();
-	escapes();
-	log_lines();
-	log_long_line();
-	log_full_pipe();
-	log_without_reader();
+	run_tests();
 	done_testing();
 }

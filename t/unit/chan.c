@@ -49,8 +49,7 @@ close_on_exec(int fd)
 	return (fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0;
 }
 
-static void
-packed(void)
+TEST(packed)
 {
 	struct packet        p = { 0 };
 	struct msg_conn_open c = { .peer = fcntl(0, F_DUPFD, 0) };
@@ -63,8 +62,7 @@ packed(void)
 	close(c.peer);
 }
 
-static void
-with_descriptors(void)
+TEST(with_descriptors)
 {
 	struct values            v = { 0 };
 	struct msg_worker_start *w = fill_body(&v, MSG_WORKER_START, FILL_LEAST);
@@ -111,8 +109,7 @@ spill_at(size_t text, bool with_fds)
 	values_clear(&v);
 }
 
-static void
-spilling(void)
+TEST(spilling)
 {
 	struct values v = { 0 };
 	struct packet p = { 0 };
@@ -161,9 +158,16 @@ payload_of(size_t n)
 	cmp_ok(open_fds(), "==", before, "no descriptor is left");
 }
 
+TEST(payloads)
+{
+	payload_of(1);
+	payload_of(LIM_BLOB_INLINE);
+	payload_of(LIM_BLOB_INLINE + 1);
+	payload_of(LIM_WINDOW);
+}
+
 /* What a router does: the payload goes on without being copied. */
-static void
-passed_on(void)
+TEST(passed_on)
 {
 	struct msg_output o, copy;
 	struct buf        got = { 0 };
@@ -217,8 +221,7 @@ hostile(const char *what, const void *bytes, size_t n, int first, size_t nfds, i
 
 #define PING "\x94\x00\x01\xa4ping\x80"
 
-static void
-hostile_packets(void)
+TEST(hostile_packets)
 {
 	static char too_long[LIM_PACKET + 1] = PING;
 
@@ -254,8 +257,7 @@ hostile_file(const char *what, int file, size_t nfds, int want)
 	close(file);
 }
 
-static void
-hostile_files(void)
+TEST(hostile_files)
 {
 	for (size_t nfds = 1; nfds <= LIM_PACKET_FDS + 1; nfds += 4) {
 		hostile_file("a file with a message", file_with(PING, 9, ALL_SEALS), nfds, 0);
@@ -277,8 +279,7 @@ hostile_files(void)
 
 /* ---- ends ---- */
 
-static void
-fill_up(void)
+TEST(fill_up)
 {
 	struct packet p = { 0 };
 	int           sent = 0, got = 0, r;
@@ -300,8 +301,7 @@ fill_up(void)
 	msg_clear(&m);
 }
 
-static void
-peer_gone(void)
+TEST(peer_gone)
 {
 	struct msg_detach d = { .call = 5 };
 
@@ -329,8 +329,7 @@ peer_gone(void)
 }
 
 /* A killed process leaves whole messages only. */
-static void
-killed_peer(void)
+TEST(killed_peer)
 {
 	int got = 0, r;
 
@@ -360,19 +359,7 @@ main(void)
 	ends[0] = ends[1] = -1;
 	int before = open_fds();
 	fresh_pair();
-	packed();
-	with_descriptors();
-	spilling();
-	payload_of(1);
-	payload_of(LIM_BLOB_INLINE);
-	payload_of(LIM_BLOB_INLINE + 1);
-	payload_of(LIM_WINDOW);
-	passed_on();
-	hostile_packets();
-	hostile_files();
-	fill_up();
-	peer_gone();
-	killed_peer();
+	run_tests();
 	chan_in_clear(&in);
 	fd_close(&ends[0]);
 	fd_close(&ends[1]);

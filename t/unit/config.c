@@ -24,8 +24,7 @@ refuses(const char *text, const char *message)
 	is(why.text, message, "with the place and the reason");
 }
 
-static void
-takes_what_is_right(void)
+TEST(takes_what_is_right)
 {
 	static const char text[] = "# comment\n\n  max_sessions=9 \n\tcpus = 2.5\nsocket_group =  box users \n"
 				   "log_level = debug\nrequire = full\n#max_sessions = 1\nstate_dir = /a = b";
@@ -40,8 +39,7 @@ takes_what_is_right(void)
 	is(config.state_dir, "/a = b", "the first equals sign divides; no newline at the end is needed");
 }
 
-static void
-takes_walls_by_name(void)
+TEST(takes_walls_by_name)
 {
 	static const char text[] = "require = full\nrequire = cgroup.memory , seccomp";
 
@@ -51,8 +49,7 @@ takes_walls_by_name(void)
 	ok(!config.require.walls[WALL_UIDS], "and no others");
 }
 
-static void
-takes_lists_of_paths(void)
+TEST(takes_lists_of_paths)
 {
 	static const char text[] = "mounts.allow = /srv , /a//b/,,/c d \nmounts.block =";
 	char              path[LIM_PATH + 1], all[256] = "";
@@ -65,8 +62,7 @@ takes_lists_of_paths(void)
 	ok(!config_next_path(&list, path), "an empty list has none");
 }
 
-static void
-refuses_what_is_wrong(void)
+TEST(refuses_what_is_wrong)
 {
 	refuses("mounts.allow = /a, b", "file:1: mounts.allow: 'b' is not an absolute path without '..'");
 	refuses("mounts.block = /a/../b", "file:1: mounts.block: '/a/../b' is not an absolute path without '..'");
@@ -93,8 +89,7 @@ refuses_what_is_wrong(void)
 	refuses("max_sessions = 5\nmax_sessions = six", "file:2: max_sessions: 'six' is not a whole number");
 }
 
-static void
-takes_listen(void)
+TEST(takes_listen)
 {
 	static const char text[] = "listen = 127.0.0.1:1\nlisten = [::1]:0\nhttp_origins = https://a.org , http://b:1\n"
 				   "http_hosts = box, box.example.org\nauth = none\ntrusted_instance = a:1";
@@ -110,8 +105,7 @@ takes_listen(void)
 	ok(config_trusts_everybody(&config), "without a token");
 }
 
-static void
-refuses_a_bad_listen(void)
+TEST(refuses_a_bad_listen)
 {
 	refuses("\nlisten = localhost:5410",
 	    "file:2: listen: 'localhost:5410' is not an address and a port, such as 127.0.0.1:5410 or [::1]:5410, nor "
@@ -141,8 +135,7 @@ listen_is_refused_with(const char *text, const char *regex)
 		like(why.text, regex, "and it is told");
 }
 
-static void
-checks_listen(void)
+TEST(checks_listen)
 {
 	listen_is_refused_with("listen = 0.0.0.0:1\nauth = none", "^listen = 0.0.0.0:1: with auth = none whoever");
 	listen_is_refused_with(
@@ -156,8 +149,7 @@ checks_listen(void)
 	listen_is_refused_with("listen = none\nauth = none", "");
 }
 
-static void
-refuses_what_is_long(void)
+TEST(refuses_what_is_long)
 {
 	size_t n = 20000;
 	char  *text = malloc(n);
@@ -171,8 +163,7 @@ refuses_what_is_long(void)
 	free(text);
 }
 
-static void
-survives_noise(void)
+TEST(survives_noise)
 {
 	char     text[512];
 	unsigned seed = 1;
@@ -185,19 +176,4 @@ survives_noise(void)
 		parse(text, n);
 	}
 	pass("noise does not kill it");
-}
-
-int
-main(void)
-{
-	takes_what_is_right();
-	takes_walls_by_name();
-	takes_lists_of_paths();
-	refuses_what_is_wrong();
-	takes_listen();
-	refuses_a_bad_listen();
-	checks_listen();
-	refuses_what_is_long();
-	survives_noise();
-	done_testing();
 }

@@ -80,8 +80,7 @@ begin(const char *name, unsigned type, unsigned rcode, unsigned an, unsigned ns)
 	wire_question(&b, name, type);
 }
 
-static void
-test_addresses(void)
+TEST(addresses)
 {
 	begin("a.example", T_A, OK, 2, 0);
 	wire_address(&b, "a.example", 300, "1.1.1.1");
@@ -111,8 +110,7 @@ test_addresses(void)
 	is(told, "1.1.1.1/0 1.1.1.2/86400 1.1.1.3/0", "a TTL is one of a day at most");
 }
 
-static void
-test_what_is_left_out(void)
+TEST(what_is_left_out)
 {
 	begin("a.example", T_A, OK, 5, 0);
 	wire_address(&b, "b.example", 300, "1.1.1.1");
@@ -153,8 +151,7 @@ cname(const char *name, const char *target)
 	wire_pointing(&b, name, T_CNAME, "", 0, target);
 }
 
-static void
-test_chains(void)
+TEST(chains)
 {
 	begin("a.example", T_A, OK, 3, 0);
 	cname("a.example", "b.example");
@@ -210,8 +207,7 @@ test_chains(void)
 	    "to a name that is none");
 }
 
-static void
-test_negative(void)
+TEST(negative)
 {
 	begin("a.b.example", T_A, NXDOMAIN, 0, 1);
 	wire_soa(&b, "b.example", 60);
@@ -257,8 +253,7 @@ breaks(unsigned type, const char *data, size_t n, const char *what)
 	like(answer_it(), "^SERVFAIL a.example. [A-Z]+$", "%s", what);
 }
 
-static void
-test_types(void)
+TEST(types)
 {
 	passes(T_MX, "\0\12", 2, "mx.example", "a.example. 300 MX 10 mx.example.");
 	passes(T_NS, "", 0, "ns.example", "a.example. 300 NS ns.example.");
@@ -288,8 +283,7 @@ test_types(void)
 	breaks(T_NAPTR, "\0\1\0\2\1S\3SIP\0", 11, "a NAPTR without its end");
 }
 
-static void
-test_pointers(void)
+TEST(pointers)
 {
 	begin("a.example", T_CNAME, OK, 1, 0);
 	wire_record(&b, "a.example", T_CNAME, 300, "\1b\xc0\x0e", 4);
@@ -317,8 +311,7 @@ rich(void)
 	wire_soa(&b, "example", 60);
 }
 
-static void
-test_cuts(void)
+TEST(cuts)
 {
 	int whole = 0, other = 0;
 
@@ -333,8 +326,7 @@ test_cuts(void)
 	b.len = 0;
 }
 
-static void
-test_changes(void)
+TEST(changes)
 {
 	int broken = 0, odd = 0;
 
@@ -356,8 +348,7 @@ test_changes(void)
 	ok(odd == 0, "with our question, and no more than it should have");
 }
 
-static void
-test_other_questions(void)
+TEST(other_questions)
 {
 	ask("a.example", T_A);
 	wire_head(&b, 99, QR | RA, 1, 0, 0, 0);
@@ -390,8 +381,7 @@ begin_texts(unsigned n)
 		wire_record(&b, "a.example", T_TXT, 300, "\x0fsixteen letters", 16);
 }
 
-static void
-test_sizes(void)
+TEST(sizes)
 {
 	begin_texts(16); /* 27 bytes of head and question, and 28 for each */
 	like(answer_n(b.data, b.len, 512), "^NOERROR a.example. TXT: ", "what fits 512 bytes");
@@ -422,8 +412,7 @@ test_sizes(void)
 }
 
 /* Each of these strings, and each of these names, could cost a thousand times its size. */
-static void
-test_costs(void)
+TEST(costs)
 {
 	struct mallinfo2 before = mallinfo2();
 	struct buf       text = { 0 };
@@ -462,17 +451,7 @@ test_costs(void)
 int
 main(void)
 {
-	test_addresses();
-	test_what_is_left_out();
-	test_chains();
-	test_negative();
-	test_types();
-	test_pointers();
-	test_cuts();
-	test_changes();
-	test_other_questions();
-	test_sizes();
-	test_costs();
+	run_tests();
 	buf_clear(&b);
 	done_testing();
 }

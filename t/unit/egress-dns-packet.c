@@ -58,8 +58,7 @@ rcode_text(int rcode)
 
 /* ---- questions ---- */
 
-static void
-test_questions(void)
+TEST(questions)
 {
 	wire_head(&b, 0xbeef, RD | CD, 1, 0, 0, 0);
 	wire_question(&b, "WwW.Example.COM", T_A);
@@ -94,8 +93,7 @@ parse_raw_name(const char *wire, size_t n)
 	return parse_it();
 }
 
-static void
-test_question_names(void)
+TEST(question_names)
 {
 	char longest[256] = "", one[64];
 
@@ -137,8 +135,7 @@ parse_head(unsigned flags, unsigned qd, unsigned an, unsigned ns, unsigned ar)
 	return parse_it();
 }
 
-static void
-test_malformed(void)
+TEST(malformed)
 {
 	cmp_ok(parse_head(QR | RD, 1, 0, 0, 0), "==", SILENCE, "an answer is not answered");
 	cmp_ok(parse_head(2 << 11, 1, 0, 0, 0), "==", NOTIMP, "STATUS");
@@ -186,8 +183,7 @@ parse_edns(unsigned bytes, unsigned version)
 	return parse_it();
 }
 
-static void
-test_edns(void)
+TEST(edns)
 {
 	ok(parse_edns(0, 0) == OK && q.edns && q.udp_most == 512, "EDNS that takes nothing takes 512");
 	ok(parse_edns(700, 0) == OK && q.udp_most == 700, "what it takes");
@@ -199,8 +195,7 @@ test_edns(void)
 
 /* ---- what is answered here ---- */
 
-static void
-test_local(void)
+TEST(local)
 {
 	static const char *const loopback[] = { "localhost", "a.localhost", "a.b.localhost" };
 	static const char *const nobody[] = { "onion", "abc.onion", "1.0.0.10.in-addr.arpa", "10.in-addr.arpa",
@@ -231,11 +226,7 @@ test_local(void)
 int
 main(void)
 {
-	test_questions();
-	test_question_names();
-	test_malformed();
-	test_edns();
-	test_local();
+	run_tests();
 	buf_clear(&b);
 	done_testing();
 }

@@ -46,8 +46,7 @@ names(const char *address, double now)
 	return text;
 }
 
-static void
-test_names(void)
+TEST(names)
 {
 	p = pins_open();
 	is(names("1.1.1.1", 0), "", "no name at first");
@@ -71,8 +70,7 @@ test_names(void)
 	pins_close(&p);
 }
 
-static void
-test_time(void)
+TEST(time)
 {
 	p = pins_open();
 	add("1.1.1.1", "short", 1, 1000);
@@ -93,8 +91,7 @@ test_time(void)
 	pins_close(&p);
 }
 
-static void
-test_names_of_one(void)
+TEST(names_of_one)
 {
 	char name[16], want[512] = "";
 
@@ -110,8 +107,7 @@ test_names_of_one(void)
 }
 
 /* Names that were told stay readable, whatever has ended meanwhile. */
-static void
-test_validity(void)
+TEST(validity)
 {
 	struct netaddr a = addr("1.1.1.1"), b = addr("1.1.1.2");
 	const char    *first[PIN_NAMES], *second[PIN_NAMES];
@@ -126,8 +122,7 @@ test_validity(void)
 	pins_close(&p);
 }
 
-static void
-test_bound(void)
+TEST(bound)
 {
 	const char *all[PIN_NAMES];
 	unsigned    there = 0;
@@ -177,8 +172,7 @@ wrong_at(unsigned i, double now)
 	return wrong + (n != want);
 }
 
-static void
-test_model(void)
+TEST(model)
 {
 	unsigned wrong = 0;
 	double   now = 0;
@@ -200,16 +194,4 @@ test_model(void)
 	}
 	cmp_ok(wrong, "==", 0, "%d times the same as a plain list", STEPS);
 	pins_close(&p);
-}
-
-int
-main(void)
-{
-	test_names();
-	test_time();
-	test_names_of_one();
-	test_validity();
-	test_bound();
-	test_model();
-	done_testing();
 }

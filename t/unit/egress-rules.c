@@ -134,8 +134,7 @@ translated(const char *address, bool own)
 	return t;
 }
 
-static void
-test_embedded(void)
+TEST(embedded)
 {
 	static const char *const nat64[] = { "allow 64:ff9b::/96", NULL };
 	static const char *const lan[] = { "allow 64:ff9b::/96", "allow 10.0.0.0/8", NULL };
@@ -201,8 +200,7 @@ check_range(const struct netrange *r, struct target t, const char *end)
 	denied(judge(LIST(narrow), NONE, t), want, "but not at another port");
 }
 
-static void
-test_ranges(void)
+TEST(ranges)
 {
 	unsigned               n;
 	const struct netrange *all = netranges(&n);
@@ -231,8 +229,7 @@ test_ranges(void)
 
 /* ---- this machine's own addresses, and boxd's ---- */
 
-static void
-test_own(void)
+TEST(own)
 {
 	static const char host[] = "built-in: this host's own address", port[] = "built-in: a port of boxd";
 	struct target     t = named("93.184.216.34", 443, LIST("me.example"));
@@ -260,8 +257,7 @@ test_own(void)
 
 /* ---- the operator's list ---- */
 
-static void
-test_order(void)
+TEST(order)
 {
 	struct target t = to("93.184.216.34", 443);
 
@@ -279,8 +275,7 @@ test_order(void)
 	allowed(judge(LIST("deny 2606:4700::/33"), NONE, to("2606:4700:8000::1", 443)), ELSE, "to the bit");
 }
 
-static void
-test_ports(void)
+TEST(ports)
 {
 	const char *const *set = LIST("allow all port 443", "allow all port 8000-8080", "deny all");
 
@@ -306,8 +301,7 @@ name_matches(const char *rule, const char *name)
 	return !judge(LIST(text), NONE, named("1.1.1.1", 80, LIST(name))).allowed;
 }
 
-static void
-test_names(void)
+TEST(names)
 {
 	ok(name_matches("example.com", "example.com"), "a name is itself");
 	ok(!name_matches("example.com", "www.example.com"), "and not one below it");
@@ -346,8 +340,7 @@ test_names(void)
 
 /* ---- the client's list ---- */
 
-static void
-test_narrow(void)
+TEST(narrow)
 {
 	struct target  t = named("1.1.1.1", 443, LIST("a.example", "b.example"));
 	struct verdict v;
@@ -379,8 +372,7 @@ test_narrow(void)
 
 /* ---- names that are asked for ---- */
 
-static void
-test_asking(void)
+TEST(asking)
 {
 	struct verdict v = judge_name(NONE, NONE, "a.example");
 
@@ -426,8 +418,7 @@ refused(struct msg_net_rule m, const char *want)
 	is(e.text, want, "with the reason");
 }
 
-static void
-test_refusals(void)
+TEST(refusals)
 {
 	struct msg_net_rule m;
 	char                long_name[LIM_DNS_NAME + 2] = "";
@@ -458,8 +449,7 @@ test_refusals(void)
 	rules_drop(&l);
 }
 
-static void
-test_sharing(void)
+TEST(sharing)
 {
 	struct rules  *a = list(LIST("deny all")), *b = rules_share(a);
 	struct target  t = to("1.1.1.1", 80);
@@ -477,20 +467,4 @@ test_sharing(void)
 	rules_judge(a, a, &t, &v);
 	allowed(v, ELSE, "an empty list is none");
 	rules_drop(&a);
-}
-
-int
-main(void)
-{
-	test_embedded();
-	test_ranges();
-	test_own();
-	test_order();
-	test_ports();
-	test_names();
-	test_narrow();
-	test_asking();
-	test_refusals();
-	test_sharing();
-	done_testing();
 }

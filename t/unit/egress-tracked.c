@@ -25,8 +25,7 @@ room(struct tracked *t, const char *count, const char *most)
 	return names[tracked_look(t, now += 1.)];
 }
 
-static void
-test_room(void)
+TEST(room)
 {
 	struct tracked t;
 
@@ -60,8 +59,7 @@ taken(struct trickle *s, int most)
 	return n;
 }
 
-static void
-test_trickle(void)
+TEST(trickle)
 {
 	struct trickle s = { 0 };
 
@@ -73,8 +71,7 @@ test_trickle(void)
 	cmp_ok(taken(&s, 1000), "==", 20, "they do not heap up");
 }
 
-static void
-sweep(void)
+TEST(sweep)
 {
 	char path[128];
 
@@ -89,8 +86,6 @@ int
 main(void)
 {
 	must(mkdtemp(dir) != NULL, "%s", dir);
-	test_room();
-	test_trickle();
-	sweep();
+	run_tests();
 	done_testing();
 }

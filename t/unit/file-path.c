@@ -91,8 +91,7 @@ any_path(void)
 	cmp_ok(wrong, "==", 0, "and each becomes plain parts and nothing else");
 }
 
-int
-main(void)
+TEST(paths)
 {
 	char long_part[300], long_path[LIM_PATH + 1];
 
@@ -112,5 +111,4 @@ main(void)
 	long_path[LIM_PATH] = '\0';
 	cmp_ok(strlen(cleaned("/ws", long_path)), ">", 4000, "the longest path fits");
 	any_path();
-	done_testing();
 }

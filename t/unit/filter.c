@@ -79,8 +79,7 @@ refuses(const char *text, const char *message)
 	is(why.text, message, "with the place and the reason");
 }
 
-static void
-refuses_what_is_wrong(void)
+TEST(refuses_what_is_wrong)
 {
 	refuses("drop mount", "file:1: 'drop' should be allow, deny, ignore or default");
 	refuses("\n# x\ndeny EPERM", "file:3: no system call is named");
@@ -143,8 +142,7 @@ rules(int n)
 	return text;
 }
 
-static void
-refuses_what_is_large(void)
+TEST(refuses_what_is_large)
 {
 	char *many = rules(1025), *fewer = rules(1024), words[400];
 
@@ -166,8 +164,7 @@ try_mount(uint64_t a, uint64_t b)
 	return call_number(SCMP_ARCH_X86_64, number_of(SCMP_ARCH_X86_64, "mount"), (uint64_t[6]){ a, b });
 }
 
-static void
-tests_hold(void)
+TEST(tests_hold)
 {
 	static const struct {
 		const char *test;
@@ -203,8 +200,7 @@ tests_hold(void)
 	}
 }
 
-static void
-first_rule_decides(void)
+TEST(first_rule_decides)
 {
 	ok(compile_text("default allow\nallow mount if arg0 == 1 and arg1 == 1\nignore mount if arg0 == 1\n"
 			"deny ENOSYS mount ?nosuch umount2 # why\n") == 0,
@@ -225,8 +221,7 @@ first_rule_decides(void)
 }
 
 /* Against every number there is: the search must find each call and no other. */
-static void
-search_finds_each(void)
+TEST(search_finds_each)
 {
 	char  *text = NULL;
 	size_t size;
@@ -252,8 +247,7 @@ search_finds_each(void)
 	free(text);
 }
 
-static void
-default_decides(void)
+TEST(default_decides)
 {
 	ok(compile_text("default deny ENOSYS\nallow mount if arg0 == 1\nallow umount2") == 0,
 	    "a list of what is allowed");
@@ -275,8 +269,7 @@ default_decides(void)
 }
 
 /* No two neighbours alike: the program of one machine cannot become longer without tests of arguments. */
-static void
-largest_list_fits(void)
+TEST(largest_list_fits)
 {
 	char                *text = NULL;
 	size_t               size;
@@ -464,8 +457,7 @@ differences(const struct filter_policy *p, uint32_t abi, int *unnamed)
 	return wrong;
 }
 
-static void
-program_is_the_text(void)
+TEST(program_is_the_text)
 {
 	struct filter_policy policy;
 	FILE                *f = tmpfile();
@@ -486,8 +478,7 @@ program_is_the_text(void)
 	filter_policy_clear(&policy);
 }
 
-static void
-builtin_policy_holds(void)
+TEST(builtin_policy_holds)
 {
 	FILE *f = tmpfile();
 	int   tried = 0;
@@ -513,19 +504,4 @@ builtin_policy_holds(void)
 	ok(fd != -1, "and this machine's program is made");
 	cmp_ok(filter_compile("/nowhere", &why), "==", -1, "not of a file that is missing");
 	is(why.text, "seccomp_policy: open /nowhere: No such file or directory", "which is named");
-}
-
-int
-main(void)
-{
-	refuses_what_is_wrong();
-	refuses_what_is_large();
-	tests_hold();
-	first_rule_decides();
-	search_finds_each();
-	default_decides();
-	largest_list_fits();
-	program_is_the_text();
-	builtin_policy_holds();
-	done_testing();
 }

@@ -34,8 +34,7 @@ typed(const char *value)
 	return out;
 }
 
-static void
-test_fences(void)
+TEST(fences)
 {
 	is(seen("---\nname: a\n---\n\n\nbody"), "a / body", "leading line feeds of the body go");
 	is(seen("---  \nname: a\n --- \nbody"), "a / body", "blanks around a fence do not matter");
@@ -143,15 +142,13 @@ static const char *const types[][2] = {
 	{ ">\n  b\n  c", "b c" },
 };
 
-static void
-test_types(void)
+TEST(types)
 {
 	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
 		is(typed(types[i][0]), types[i][1], "%s is %s", types[i][0], types[i][1]);
 }
 
-static void
-test_names(void)
+TEST(names)
 {
 	is(seen("---\nname: a\nname: b\n---\n"), "b / ", "the last of two keys counts");
 	is(seen("---\nbase: &b {name: m}\n<<: *b\n---\n"), "m / ", "a merged map gives what is missing");
@@ -164,8 +161,7 @@ test_names(void)
 }
 
 /* Each level names the one before ten times; told as text it would be 10^9 values. */
-static void
-test_bombs(void)
+TEST(bombs)
 {
 	struct buf   b = { 0 };
 	struct front f;
@@ -210,8 +206,7 @@ static const char *const written[] = { "plain", "two words", "123", "yes", "d: x
 	"\xef\xbb\xbfx", "\x01\x7f", "\\n", "---", "...", "=", "<<", "a #b", "a#b", "f(x) = 1; y!", "\xf0\x9f\x98\x80",
 	"0x10", "1e3", ".inf", "\xc2\xa0x", "C-3.0/x_y", "a, b" };
 
-static void
-test_writing(void)
+TEST(writing)
 {
 	struct buf   out = { 0 };
 	struct front f;
@@ -243,8 +238,7 @@ test_writing(void)
 	buf_clear(&out);
 }
 
-static void
-test_paths(void)
+TEST(paths)
 {
 	static const char *const paths[][2] = { { "", "." }, { ".", "." }, { "a/./b//c/", "a/b/c" }, { "a/../b", "b" },
 		{ "../a", "../a" }, { "a/../../b", "../b" }, { "/a/../..", "/" }, { "//a", "//a" }, { "///a", "/a" },
@@ -255,16 +249,4 @@ test_paths(void)
 		text_normpath(span_of(paths[i][0]), out);
 		is(out, paths[i][1], "'%s' is normal as %s", paths[i][0], paths[i][1]);
 	}
-}
-
-int
-main(void)
-{
-	test_fences();
-	test_types();
-	test_names();
-	test_bombs();
-	test_writing();
-	test_paths();
-	done_testing();
 }

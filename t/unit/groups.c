@@ -30,8 +30,7 @@ keys_of(const char *name)
 	return text;
 }
 
-static void
-of_names(void)
+TEST(of_names)
 {
 	is(keys_of("s"), "", "a native session is in none");
 	is(keys_of(NS "-g12-a-b"), NS " ws- " NS "-g " NS "-g12-", "one of LangBot's in four");
@@ -41,8 +40,7 @@ of_names(void)
 	is(keys_of("agent@" NS "-g1-x"), "agent@", "which is no workspace's");
 }
 
-static void
-of_contexts(void)
+TEST(of_contexts)
 {
 	const struct msg_context c = { .instance = "inst-1", .workspace = "ws-1", .generation = 3 };
 	char                     text[LIM_NAME + 1];
@@ -71,8 +69,7 @@ note_it(struct session *s, void *arg)
 	return strlen(seen) < 2;
 }
 
-static void
-counts(void)
+TEST(counts)
 {
 	static char        who[] = "abc";
 	struct group_entry a = { .n = 0 }, b = { .n = 0 }, c = { .n = 0 };
@@ -103,8 +100,7 @@ counts(void)
 	ok(sum("", SESSIONS) == 0 && sum(NS, SESSIONS) == 0, "all are gone");
 }
 
-static void
-moves(void)
+TEST(moves)
 {
 	static char        who[] = "s";
 	struct group_entry en = { .n = 0 }, fresh = { .n = 0 };
@@ -126,10 +122,7 @@ main(void)
 	struct err e;
 
 	must(sodium_init() != -1 && (all = groups_open(&e)) != NULL, "no groups");
-	of_names();
-	of_contexts();
-	counts();
-	moves();
+	run_tests();
 	groups_close(&all);
 	done_testing();
 }

@@ -60,8 +60,7 @@ starts_anew(void)
 	unlink(path);
 }
 
-static void
-comes_back(void)
+TEST(comes_back)
 {
 	struct seen     s = { 0 };
 	struct err      e = { 0 };
@@ -83,8 +82,7 @@ comes_back(void)
 }
 
 /* At every byte of its last record. */
-static void
-drops_a_torn_end(void)
+TEST(drops_a_torn_end)
 {
 	struct seen     s = { 0 };
 	struct err      e = { 0 };
@@ -128,8 +126,7 @@ flip(off_t at)
 	return r ? -1 : 0;
 }
 
-static void
-refuses_damage(void)
+TEST(refuses_damage)
 {
 	struct seen     s = { 0 };
 	struct err      e = { 0 };
@@ -175,8 +172,7 @@ write_half(void *arg, struct journal *j, struct err *e)
 	return err_set(e, E_SYS, "no more");
 }
 
-static void
-becomes_short(void)
+TEST(becomes_short)
 {
 	struct seen     s = { 0 };
 	struct err      e = { 0 };
@@ -207,10 +203,7 @@ main(void)
 	must(sodium_init() != -1 && mkdtemp(dir) != NULL, "mkdtemp");
 	log_init("t", LOG_ERROR);
 	snprintf(path, sizeof(path), "%s/journal/test", dir);
-	comes_back();
-	drops_a_torn_end();
-	refuses_damage();
-	becomes_short();
+	run_tests();
 	unlink(path);
 	snprintf(path, sizeof(path), "%s/journal", dir);
 	rmdir(path);

@@ -43,8 +43,7 @@ refused(const char *text, enum json_verdict want, const char *why)
 	free(got);
 }
 
-static void
-test_values(void)
+TEST(values)
 {
 	becomes("null", "null");
 	becomes(" [ true,false , null ] ", "[true, false, null]");
@@ -55,8 +54,7 @@ test_values(void)
 	becomes("{\"\":\"\"}", "{\"\": \"\"}");
 }
 
-static void
-test_numbers(void)
+TEST(numbers)
 {
 	becomes("0", "0");
 	becomes("-1", "-1");
@@ -80,8 +78,7 @@ test_numbers(void)
 	becomes("0.30000000000000004", "0.30000000000000004");
 }
 
-static void
-test_text(void)
+TEST(text)
 {
 	becomes("\"\\u00e9\\n\\t\\\"\\\\\\/\"", "\"\xc3\xa9\\n\\t\\\"\\\\/\"");
 	becomes("\"\\ud83d\\ude00\"", "\"\xf0\x9f\x98\x80\"");
@@ -92,8 +89,7 @@ test_text(void)
 	becomes("\"\\\\ud800\"", "\"\\\\ud800\"");
 }
 
-static void
-test_faults(void)
+TEST(faults)
 {
 	refused("{\"a\":1,\"b\":2,\"a\":3}", JSON_FAULTY, "JSON has the key 'a' twice");
 	refused("[{\"x\":{\"\\u0061\":1,\"a\":1}}]", JSON_FAULTY, "JSON has the key 'a' twice");
@@ -107,8 +103,7 @@ test_faults(void)
 	refused("[Infinity]", JSON_FAULTY, "JSON has no NaN and no Infinity");
 }
 
-static void
-test_broken(void)
+TEST(broken)
 {
 	static const char *const texts[] = { "", " ", "{", "{bad", "[1,]", "{\"a\"}", "{\"a\":}", "{a:1}", "'a'", "01",
 		"1.", ".5", "+1", "1 2", "[1]x", "tru", "nul", "\"a", "\"\t\"", "\"\\x\"", "\"\\u12\"", "[1,2", "/**/1",
@@ -141,9 +136,15 @@ deep(size_t levels, enum json_verdict want)
 	free(text);
 }
 
+TEST(depth)
+{
+	deep(64, JSON_GOOD);
+	deep(65, JSON_FAULTY);
+	deep(100000, JSON_FAULTY);
+}
+
 /* Two faults at once: what is open, and not kept, is ended too. */
-static void
-test_deep_nan(void)
+TEST(deep_nan)
 {
 	char              text[80 + 4];
 	struct err        e = { 0 };
@@ -157,7 +158,7 @@ test_deep_nan(void)
 
 /* Too many of these; whose it was is still seen. */
 static void
-test_many(const char *more, const char *why)
+many(const char *more, const char *why)
 {
 	struct buf     text = { 0 };
 	msgpack_zone   zone;
@@ -177,9 +178,14 @@ test_many(const char *more, const char *why)
 	buf_clear(&text);
 }
 
+TEST(many_values)
+{
+	many(",0", "JSON has more than 1048576 values");
+	many(",{}", "JSON has more than 131072 arrays and objects");
+}
+
 /* What is told of a message that is not taken: its keys, and no other's. */
-static void
-test_owner(void)
+TEST(owner)
 {
 	static const char text[] = "{\"data\": {\"seq_id\": 1, \"x\": \"seq_id\"}, \"x\": \"action\", \"seq_id\": "
 				   "123456789012345678901, \"y\": [[\"code\", {\"code\": 1}]], \"action\": "
@@ -201,17 +207,6 @@ test_owner(void)
 int
 main(void)
 {
-	test_values();
-	test_numbers();
-	test_text();
-	test_faults();
-	test_broken();
-	deep(64, JSON_GOOD);
-	deep(65, JSON_FAULTY);
-	deep(100000, JSON_FAULTY);
-	test_deep_nan();
-	test_many(",0", "JSON has more than 1048576 values");
-	test_many(",{}", "JSON has more than 131072 arrays and objects");
-	test_owner();
+	run_tests();
 	done_testing();
 }

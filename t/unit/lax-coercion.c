@@ -31,8 +31,7 @@ value(const char *json)
 	return o;
 }
 
-static void
-test_int(void)
+TEST(int)
 {
 	static const struct {
 		const char *json;
@@ -91,8 +90,7 @@ test_int(void)
 	ok(coerce_int(&small, &v) == NULL && v == -WIDE_MOST, "or the smallest");
 }
 
-static void
-test_float(void)
+TEST(float)
 {
 	static const struct {
 		const char *json;
@@ -134,8 +132,7 @@ test_float(void)
 	ok(coerce_float(&nan, &v) == NULL && isnan(v), "nan is a float");
 }
 
-static void
-test_bool(void)
+TEST(bool)
 {
 	static const struct {
 		const char *json;
@@ -181,8 +178,7 @@ test_bool(void)
 	}
 }
 
-static void
-test_time(void)
+TEST(time)
 {
 	static const struct {
 		const char *json;
@@ -224,8 +220,7 @@ test_time(void)
 	}
 }
 
-static void
-test_strip(void)
+TEST(strip)
 {
 	static const char text[] = "\t\n\v\f\r \x1c\x1d\x1e\x1f\xc2\x85\xc2\xa0\xe1\x9a\x80\xe2\x80\x80\xe2\x80\xa8"
 				   "\xe3\x80\x80 a b\xe2\x80\x8b\xe3\x80\x80\x1f \n";
@@ -241,8 +236,7 @@ test_strip(void)
 		    letters[i], others[i]);
 }
 
-static void
-test_str(void)
+TEST(str)
 {
 	static const char *const rows[][2] = {
 		{ "null", "None" },
@@ -271,12 +265,7 @@ int
 main(void)
 {
 	msgpack_zone_init(&zone, 4096);
-	test_int();
-	test_float();
-	test_bool();
-	test_time();
-	test_strip();
-	test_str();
+	run_tests();
 	msgpack_zone_destroy(&zone);
 	done_testing();
 }

@@ -29,8 +29,7 @@ shown(const struct lax *l)
 	return l->kind == LAX_STR ? l->text : kinds[l->kind];
 }
 
-static void
-ints(void)
+TEST(ints)
 {
 	static const struct {
 		struct lax in;
@@ -62,8 +61,7 @@ ints(void)
 	}
 }
 
-static void
-floats(void)
+TEST(floats)
 {
 	static const struct {
 		struct lax in;
@@ -85,8 +83,7 @@ floats(void)
 	ok(lax_float(&(struct lax){ .kind = LAX_NONE }, &v, &e) == -1, "nothing is none");
 }
 
-static void
-bools(void)
+TEST(bools)
 {
 	static const char *const yes[] = { "true", "T", "Yes", "y", "ON", "1" }, *const no[] = { "false", "F", "No",
 		"n", "OFF", "0" };
@@ -112,9 +109,7 @@ bools(void)
 int
 main(void)
 {
-	ints();
-	floats();
-	bools();
+	run_tests();
 	ok(lax_is_blank(&(struct lax){ .kind = LAX_NONE }) && lax_is_blank(&(struct lax)TEXT("")), "blank");
 	ok(!lax_is_blank(&(struct lax)TEXT("0")) && !lax_is_blank(&(struct lax)WHOLE(0)), "not blank");
 	done_testing();

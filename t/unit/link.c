@@ -138,8 +138,7 @@ rest(struct side *s)
 	ev_timer_start(loop, &s->timer);
 }
 
-static void
-order(void)
+TEST(order)
 {
 	struct side a, b;
 
@@ -163,8 +162,7 @@ order(void)
 }
 
 /* The socket has room again before the loop has noticed: a new message must not overtake the queue. */
-static void
-no_overtaking(void)
+TEST(no_overtaking)
 {
 	struct side    a;
 	struct chan_in in = { 0 };
@@ -192,8 +190,7 @@ no_overtaking(void)
 }
 
 /* Large and small ones, in packets, files and beside: still one order. */
-static void
-mixed_sizes(void)
+TEST(mixed_sizes)
 {
 	struct side       a, b;
 	char             *bytes = calloc(1, 200 * KIB);
@@ -222,8 +219,7 @@ mixed_sizes(void)
 	free(bytes);
 }
 
-static void
-replies(void)
+TEST(replies)
 {
 	struct side a, b;
 	struct err  why;
@@ -240,8 +236,7 @@ replies(void)
 
 /* ---- the queue ends ---- */
 
-static void
-bounded(void)
+TEST(bounded)
 {
 	struct side a, b;
 	uint64_t    sent = 0;
@@ -263,8 +258,7 @@ bounded(void)
 	link_close(&b.link);
 }
 
-static void
-refused_by_encoder(void)
+TEST(refused_by_encoder)
 {
 	struct side a, b;
 	char       *big = calloc(1, LIM_MESSAGE + 2);
@@ -285,8 +279,7 @@ refused_by_encoder(void)
 }
 
 /* Descriptors wait in the queue as well. */
-static void
-closed_with_queue(void)
+TEST(closed_with_queue)
 {
 	struct side a, b;
 	int         before = open_fds();
@@ -319,8 +312,7 @@ close_other(struct side *s)
 		link_close(&other->link);
 }
 
-static void
-closed_inside(void)
+TEST(closed_inside)
 {
 	struct side a, b;
 
@@ -361,8 +353,7 @@ pause_at(struct side *s)
 		link_pause(s->link);
 }
 
-static void
-paused(void)
+TEST(paused)
 {
 	struct side a, b;
 
@@ -412,10 +403,20 @@ garbage(const char *what, const char *bytes, size_t n)
 
 #define BYTES(s) (s), sizeof(s) - 1
 
+TEST(garbage)
+{
+	garbage("garbage", BYTES("\xc1"));
+	garbage("an envelope of another kind", BYTES("\x93\x03\xa6"
+						     "detach\x80"));
+	garbage("an id that is none", BYTES("\x94\x00\xc0\xa4"
+					    "ping\x80"));
+	garbage("half a message", BYTES("\x93\x02\xa6"
+					"deta"));
+}
+
 /* ---- a whole envelope with a wrong content is one message's failure, not the link's ---- */
 
-static void
-wrong_notices(void)
+TEST(wrong_notices)
 {
 	struct side a;
 	int         before = open_fds();
@@ -440,8 +441,7 @@ wrong_notices(void)
 	cmp_ok(open_fds(), "==", before, "no descriptor stays");
 }
 
-static void
-wrong_requests(void)
+TEST(wrong_requests)
 {
 	struct side    a, b;
 	struct msg_get long_name = { .session = "" };
@@ -461,8 +461,7 @@ wrong_requests(void)
 	link_close(&b.link);
 }
 
-static void
-wrong_replies(void)
+TEST(wrong_replies)
 {
 	struct side a;
 	int         fd = connect_bare(&a);
@@ -480,8 +479,7 @@ wrong_replies(void)
  * A worker that reports and dies, while we still have things to tell it: what it
  * said comes before its end, whichever of the two the loop looks at first.
  */
-static void
-last_words(void)
+TEST(last_words)
 {
 	struct side       a;
 	static const char words[] = "\x93\x02\xa6"
@@ -515,32 +513,7 @@ main(void)
 	int before = open_fds();
 
 	loop = ev_loop_new(EVFLAG_AUTO);
-	order();
-	no_overtaking();
-	mixed_sizes();
-	replies();
-	bounded();
-	refused_by_encoder();
-	closed_with_queue();
-	closed_inside();
-	paused();
-	garbage("garbage", "\xc1", 1);
-	garbage("an envelope of another kind",
-	    "\x93\x03\xa6"
-	    "detach\x80",
-	    10);
-	garbage("an id that is none",
-	    "\x94\x00\xc0\xa4"
-	    "ping\x80",
-	    9);
-	wrong_notices();
-	wrong_requests();
-	wrong_replies();
-	garbage("half a message",
-	    "\x93\x02\xa6"
-	    "deta",
-	    7);
-	last_words();
+	run_tests();
 	ev_loop_destroy(loop);
 	cmp_ok(open_fds(), "==", before, "no descriptor was left open");
 	done_testing();

@@ -41,8 +41,7 @@ same_net(const char *x, const char *y)
 	return memcmp(m, n, sizeof(m)) == 0;
 }
 
-static void
-counts(void)
+TEST(counts)
 {
 	ok(same_net("10.0.0.1:1", "10.0.0.1:2"), "ports do not count");
 	ok(!same_net("10.0.0.1:1", "10.0.0.2:1"), "IPv4 addresses are told apart");
@@ -51,8 +50,7 @@ counts(void)
 	ok(!same_net("[2001:db8:1:2::1]:1", "[2001:db8:1:3::1]:1"), "two are two");
 }
 
-static void
-listens(void)
+TEST(listens)
 {
 	struct address a, at;
 	struct err     e = { 0 };
@@ -108,7 +106,6 @@ main(void)
 	refuses("127.0.0.256:1");
 	refuses("[]:1");
 	refuses("None");
-	counts();
-	listens();
+	run_tests();
 	done_testing();
 }

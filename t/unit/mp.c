@@ -125,8 +125,7 @@ first_bytes(unsigned count)
 	}
 }
 
-static void
-exact_room(void)
+TEST(exact_room)
 {
 	char   v[ROOM];
 	size_t len;
@@ -143,8 +142,7 @@ exact_room(void)
 	cmp_ok(wrong, "==", 0, "a value fits its own length, and is huge for a byte less");
 }
 
-static void
-depth(void)
+TEST(depth)
 {
 	char           v[1000];
 	size_t         len;
@@ -169,8 +167,7 @@ depth(void)
 	ok(mp_scan(&s, v, LIM_DEPTH + 2, ROOM) == MP_BAD, "asked again with more bytes, it is still refused");
 }
 
-static void
-counts(void)
+TEST(counts)
 {
 	static const struct {
 		const char *bytes;
@@ -214,8 +211,7 @@ scan_nils(const char *head, size_t n, size_t nils)
 }
 
 /* Each value becomes an object of msgpack-c's, many times its size on the wire. */
-static void
-values(void)
+TEST(values)
 {
 	size_t len;
 
@@ -279,8 +275,7 @@ random_value(unsigned char *p, size_t room)
 	return n;
 }
 
-static void
-differential(void)
+TEST(differential)
 {
 	char   v[80];
 	size_t len, piecemeal;
@@ -306,8 +301,7 @@ differential(void)
 	cmp_ok(unlike_msgpack, "==", 0, "and msgpack-c with what is whole and what is not");
 }
 
-static void
-writer(void)
+TEST(writer)
 {
 	struct buf     b = { 0 };
 	msgpack_packer pk;
@@ -330,11 +324,6 @@ main(void)
 	first_bytes(0);
 	first_bytes(3);
 	first_bytes(200);
-	exact_room();
-	depth();
-	counts();
-	values();
-	differential();
-	writer();
+	run_tests();
 	done_testing();
 }

@@ -14,8 +14,7 @@
 #include "wire/msg.h"
 #include "wire/wire.h"
 
-static void
-baseline(void)
+TEST(baseline)
 {
 	struct err e;
 
@@ -28,8 +27,7 @@ baseline(void)
 	}
 }
 
-static void
-missing_and_doubled(void)
+TEST(missing_and_doubled)
 {
 	struct err e;
 
@@ -47,8 +45,7 @@ missing_and_doubled(void)
 	}
 }
 
-static void
-unknown_fields(void)
+TEST(unknown_fields)
 {
 	struct err e;
 
@@ -131,8 +128,7 @@ welcome(enum kind k)
 	return table[k];
 }
 
-static void
-wrong_kinds(void)
+TEST(wrong_kinds)
 {
 	struct err e;
 
@@ -213,8 +209,7 @@ has_maximum(const struct field *f)
 	return f->kind == K_F64 || ((counted || f->kind == K_U64 || f->kind == K_I64) && f->most < UINT64_MAX);
 }
 
-static void
-ranges(void)
+TEST(ranges)
 {
 	struct err e;
 
@@ -269,8 +264,7 @@ put_number_inside(msgpack_packer *pk, const struct field *f, long where)
 			mp_cstr(pk, "good");
 }
 
-static void
-texts(void)
+TEST(texts)
 {
 	struct err e;
 
@@ -310,8 +304,7 @@ put_bad_choice(msgpack_packer *pk, const struct field *f, long which)
 	}
 }
 
-static void
-choices(void)
+TEST(choices)
 {
 	struct err e;
 
@@ -473,8 +466,7 @@ shared_descriptors(void)
 	like(e.text, "^worker_start\\.init: ", "the second is named");
 }
 
-static void
-beside(void)
+TEST(beside)
 {
 	for (EVERY_MESSAGE(t))
 		for (EVERY_FIELD(f, t))
@@ -485,8 +477,7 @@ beside(void)
 	shared_descriptors();
 }
 
-static void
-taking(void)
+TEST(taking)
 {
 	struct packet p = { 0 };
 	struct err    e;
@@ -509,8 +500,7 @@ taking(void)
 }
 
 /* Whoever sends bytes and says where they begin may lie; whoever takes them adds both. */
-static void
-offsets(void)
+TEST(offsets)
 {
 	for (EVERY_MESSAGE(t)) {
 		const struct field *at = NULL, *data = NULL;
@@ -529,16 +519,7 @@ main(void)
 {
 	int before = open_fds();
 
-	baseline();
-	missing_and_doubled();
-	unknown_fields();
-	wrong_kinds();
-	ranges();
-	texts();
-	choices();
-	beside();
-	offsets();
-	taking();
+	run_tests();
 	cmp_ok(open_fds(), "==", before, "no descriptor was left open");
 	done_testing();
 }

@@ -64,8 +64,7 @@ has_kind(enum msg_type t, enum kind k)
 	return false;
 }
 
-static void
-round_trips(void)
+TEST(round_trips)
 {
 	for (EVERY_MESSAGE(t)) {
 		unsigned from = msg_def(t)->envelope == ENV_STRUCT ? FROM_WORKER | FROM_INIT : msg_def(t)->from;
@@ -81,8 +80,7 @@ round_trips(void)
 	round_trip(MSG_EXEC, FILL_LEAST, 7, FROM_GATEWAY | FROM_CLIENT, false);
 }
 
-static void
-streams(void)
+TEST(streams)
 {
 	struct packet          p = { .stream = true };
 	struct err             e;
@@ -123,8 +121,7 @@ take_bytes(const char *bytes, size_t n, unsigned from, struct msg *m, struct err
 	return r;
 }
 
-static void
-envelopes(void)
+TEST(envelopes)
 {
 #define BYTES(s) s, sizeof(s) - 1
 	static const struct {
@@ -193,8 +190,7 @@ envelopes(void)
 	msg_clear(&m);
 }
 
-static void
-cut_anywhere(void)
+TEST(cut_anywhere)
 {
 	struct values v = { 0 };
 	struct packet p = { 0 };
@@ -212,8 +208,7 @@ cut_anywhere(void)
 	values_clear(&v);
 }
 
-static void
-wrong_senders(void)
+TEST(wrong_senders)
 {
 	struct packet p;
 	struct err    e;
@@ -238,8 +233,7 @@ wrong_senders(void)
 
 /* ---- replies ---- */
 
-static void
-error_replies(void)
+TEST(error_replies)
 {
 	for (enum err_code c = 0; c < E__COUNT; c++) {
 		struct packet p = { 0 };
@@ -285,8 +279,7 @@ take_failure(const char *code, size_t text, struct msg *m, struct err *e)
 	return r;
 }
 
-static void
-odd_replies(void)
+TEST(odd_replies)
 {
 	struct msg m;
 	struct err e;
@@ -376,8 +369,7 @@ depth_of(enum msg_type t)
 	return deepest + 1;
 }
 
-static void
-definitions(void)
+TEST(definitions)
 {
 	finds_no_other_name();
 	for (EVERY_MESSAGE(t)) {
@@ -396,8 +388,7 @@ definitions(void)
 	is(msg_name(MSG__COUNT), "none", "the name of no message");
 }
 
-static void
-absent_lists(void)
+TEST(absent_lists)
 {
 	struct msg_exec x;
 
@@ -405,8 +396,7 @@ absent_lists(void)
 	ok(x.argv.v != NULL && x.argv.v[0] == NULL, "an absent list of strings ends in NULL like any other");
 }
 
-static void
-nested_texts(void)
+TEST(nested_texts)
 {
 	struct msg m;
 	struct err e;
@@ -427,8 +417,7 @@ nested_texts(void)
 }
 
 /* An empty payload is there, also when it comes beside the message: it is not an absent one. */
-static void
-empty_beside(void)
+TEST(empty_beside)
 {
 	static const char bytes[] = "\x93\x02\xa8remember\x82\xa4"
 				    "exec\x01\xa5"
@@ -450,17 +439,7 @@ main(void)
 {
 	int before = open_fds();
 
-	definitions();
-	absent_lists();
-	round_trips();
-	streams();
-	envelopes();
-	cut_anywhere();
-	wrong_senders();
-	error_replies();
-	odd_replies();
-	nested_texts();
-	empty_beside();
+	run_tests();
 	cmp_ok(open_fds(), "==", before, "no descriptor was left open");
 	done_testing();
 }

@@ -2,8 +2,7 @@
 #include "base/netaddr.h"
 #include "tap.h"
 
-static void
-parses(void)
+TEST(parses)
 {
 	static const char *const bad[] = { "", "1.2.3", "1.2.3.4.5", "0x7f.1", "127.1", "2130706433", "1.2.3.4/8",
 		"::1%lo", "[::1]", ":::", "g::", " 1.2.3.4", "1.2.3.4 " };
@@ -28,8 +27,7 @@ within(const char *address, const char *network, unsigned prefix)
 	return netaddr_parse(address, &a) && netaddr_parse(network, &n) && netaddr_within(&a, &n, prefix);
 }
 
-static void
-is_within(void)
+TEST(is_within)
 {
 	ok(within("10.255.0.1", "10.0.0.0", 8), "in a /8");
 	ok(!within("11.0.0.1", "10.0.0.0", 8), "not in it");
@@ -41,8 +39,7 @@ is_within(void)
 	ok(!within("1.2.3.4", "1.2.3.4", 33), "a prefix that is too long");
 }
 
-static void
-converts(void)
+TEST(converts)
 {
 	struct sockaddr_storage s;
 	struct netaddr          a, back;
@@ -71,8 +68,7 @@ range_of(const char *address)
 	return r == NULL ? "the internet" : r->what;
 }
 
-static void
-knows_ranges(void)
+TEST(knows_ranges)
 {
 	static const char *const rows[][2] = {
 		{ "127.0.0.1", "loopback" },
@@ -131,8 +127,7 @@ embedded_in(const char *address)
 	return netaddr_parse(address, &a) && netaddr_embedded(&a, &v4) ? netaddr_text(&v4, text) : "none";
 }
 
-static void
-finds_embedded(void)
+TEST(finds_embedded)
 {
 	is(embedded_in("64:ff9b::10.1.2.3"), "10.1.2.3", "NAT64 stands for an address of IPv4");
 	is(embedded_in("64:ff9b:1::10.1.2.3"), "10.1.2.3", "and so does its local prefix");
@@ -144,15 +139,4 @@ finds_embedded(void)
 	is(embedded_in("2606:4700::1111"), "none", "others stand for none");
 	is(embedded_in("2001:4860:4860::8888"), "none", "nor does what only looks like Teredo");
 	is(embedded_in("10.1.2.3"), "none", "nor IPv4 itself");
-}
-
-int
-main(void)
-{
-	parses();
-	is_within();
-	converts();
-	knows_ranges();
-	finds_embedded();
-	done_testing();
 }

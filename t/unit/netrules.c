@@ -3,8 +3,7 @@
 #include "supervisor/config/netrules.h"
 #include "tap.h"
 
-static void
-reads_a_rule(void)
+TEST(reads_a_rule)
 {
 	struct netrule r;
 	struct err     e;
@@ -25,8 +24,7 @@ reads_a_rule(void)
 	ok(netrule_parse(&r, "allow 0.0.0.0/0", &e) == 0 && r.prefix == 0, "all of a family");
 }
 
-static void
-refuses_a_rule(void)
+TEST(refuses_a_rule)
 {
 	static const char *const rows[][2] = {
 		{ "", "too few words" },
@@ -77,8 +75,7 @@ read_text(const char *text, struct err *e)
 	return netrules_read(file, e);
 }
 
-static void
-reads_a_file(void)
+TEST(reads_a_file)
 {
 	struct err       e;
 	struct netrules *r = read_text("# all get these\n"
@@ -112,8 +109,7 @@ reads_a_file(void)
 	netrules_free(&r);
 }
 
-static void
-refuses_a_file(void)
+TEST(refuses_a_file)
 {
 	struct err e;
 
@@ -133,8 +129,7 @@ refuses_a_file(void)
 	like(e.text, "more than 4096 rules", "are told");
 }
 
-static void
-takes_a_clients(void)
+TEST(takes_a_clients)
 {
 	const char      *texts[] = { "allow a.example", "nonsense all", NULL };
 	struct strs      two = { 2, texts };
@@ -153,11 +148,7 @@ int
 main(void)
 {
 	close(mkstemp(file));
-	reads_a_rule();
-	refuses_a_rule();
-	reads_a_file();
-	refuses_a_file();
-	takes_a_clients();
+	run_tests();
 	unlink(file);
 	done_testing();
 }

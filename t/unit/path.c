@@ -15,8 +15,7 @@ makes_normal(const char *path, const char *wanted)
 	is(out, wanted, "and normal");
 }
 
-int
-main(void)
+TEST(paths)
 {
 	char longest[LIM_PATH + 2], out[LIM_PATH + 1];
 
@@ -48,5 +47,4 @@ main(void)
 	ok(!path_within("/a", "/a/b"), "nor what is above");
 	ok(path_within("/a", "/") && path_within("/", "/"), "all is within the root");
 	ok(!path_within("/", "/a"), "which is within nothing else");
-	done_testing();
 }

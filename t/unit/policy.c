@@ -7,8 +7,7 @@
 
 static struct config config;
 
-static void
-checks_names(void)
+TEST(checks_names)
 {
 	static const char *const good[] = { "a", "A9", "person_u1", "ws-1.2:x@y" };
 	static const char *const bad[] = { "-a", ".", "a b", "a/b", "a\n", "\xc3\xa4", "a\"" };
@@ -25,8 +24,7 @@ checks_names(void)
 	isnt(name, other, "and never the same twice");
 }
 
-static void
-fills_and_bounds(void)
+TEST(fills_and_bounds)
 {
 	struct msg_spec s;
 	struct err      e;
@@ -66,8 +64,7 @@ fills_and_bounds(void)
 	like(e.text, "^spec.network_rules: only with network on", "are refused");
 }
 
-static void
-leaves_memory_for_processes(void)
+TEST(leaves_memory_for_processes)
 {
 	struct msg_spec s = { .memory_mb = 512 };
 
@@ -80,8 +77,7 @@ leaves_memory_for_processes(void)
 	cmp_ok((int)policy_tmp_mb(&s, &config), "==", 1, "but never nothing");
 }
 
-static void
-compares_every_field(void)
+TEST(compares_every_field)
 {
 	const char *other[] = { "other", NULL };
 
@@ -112,8 +108,7 @@ compares_every_field(void)
 }
 
 /* Not as they are printed: two that differ in the seventh digit are two, and a long string is compared to its end. */
-static void
-compares_values(void)
+TEST(compares_values)
 {
 	static char     longer[LIM_PATH + 8], other[LIM_PATH + 8];
 	const char     *one[] = { "a,b", NULL }, *two[] = { "a", "b", NULL };
@@ -142,8 +137,7 @@ compares_values(void)
 }
 
 /* Mounts are no conflict, but no other is the same. */
-static void
-compares_lists(void)
+TEST(compares_lists)
 {
 	struct msg_mount one[] = { { "/a", "/x", MOUNT_RW, "", "" }, { "/b", "/y", MOUNT_RO, "", "" } };
 	struct msg_mount same[] = { { "/a", "/x", MOUNT_RW, "", "" }, { "/b", "/y", MOUNT_RO, "", "" } };
@@ -177,8 +171,7 @@ with_mounts(struct msg_mount *v)
 	return s;
 }
 
-static void
-knows_a_mount(void)
+TEST(knows_a_mount)
 {
 	struct msg_mount one[] = { { "/a", "/x", MOUNT_RW, "", "" }, { "/b", "/y", MOUNT_RO, "", "" },
 		{ .host_path = NULL } };
@@ -193,8 +186,7 @@ knows_a_mount(void)
 	ok(!mountspec_wants_host(&b) && mountspec_wants_host(&a), "and needs nothing of the host");
 }
 
-static void
-knows_the_default(void)
+TEST(knows_the_default)
 {
 	struct msg_mount one[] = { { "/a", "/x", MOUNT_RW, "", "" }, { .host_path = NULL } };
 	struct msg_spec  s, other;
@@ -223,13 +215,6 @@ main(void)
 {
 	must(sodium_init() != -1, "libsodium");
 	config_defaults(&config);
-	checks_names();
-	fills_and_bounds();
-	leaves_memory_for_processes();
-	compares_every_field();
-	knows_a_mount();
-	compares_values();
-	compares_lists();
-	knows_the_default();
+	run_tests();
 	done_testing();
 }

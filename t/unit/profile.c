@@ -52,8 +52,7 @@ static const struct {
 
 _Static_assert(PROFILES == sizeof(table) / sizeof(*table), "all are here");
 
-static void
-every_field(void)
+TEST(every_field)
 {
 	for (size_t i = 0; i < PROFILES; i++) {
 		struct msg_agent_exec  x = request(table[i].name);
@@ -76,8 +75,7 @@ every_field(void)
 }
 
 /* Each field asked for otherwise: it counts, or it is locked. */
-static void
-locks_and_wishes(void)
+TEST(locks_and_wishes)
 {
 	for (size_t i = 0; i < PROFILES; i++) {
 		struct msg_agent_exec  x = request(table[i].name);
@@ -105,8 +103,7 @@ locks_and_wishes(void)
 	}
 }
 
-static void
-clamps(void)
+TEST(clamps)
 {
 	for (size_t i = 0; i < PROFILES; i++) {
 		struct msg_agent_exec x = request(table[i].name);
@@ -128,8 +125,7 @@ clamps(void)
 	}
 }
 
-static void
-refusals(void)
+TEST(refusals)
 {
 	struct msg_agent_exec x = request("magic");
 
@@ -187,8 +183,7 @@ refusals(void)
 	refuses(&x, "Value error, timeout_sec must be greater than 0", "of several the first");
 }
 
-static void
-host_paths(void)
+TEST(host_paths)
 {
 	const char           *roots[] = { "/srv/a", "/srv/b", NULL };
 	struct msg_agent_exec x = request("");
@@ -214,8 +209,7 @@ host_paths(void)
 	rules.roots = (struct strs){ 0 };
 }
 
-static void
-default_workspaces(void)
+TEST(default_workspaces)
 {
 	struct msg_agent_exec x = request("");
 
@@ -252,8 +246,7 @@ default_workspaces(void)
 	config_set(&config, "agent.default_workspace", "", &e);
 }
 
-static void
-templates(void)
+TEST(templates)
 {
 	struct msg_agent_exec x = request("");
 
@@ -279,8 +272,7 @@ templates(void)
 	config_set(&config, "agent.session_template", DEFAULT_TEMPLATE, &e);
 }
 
-static void
-configured(void)
+TEST(configured)
 {
 	struct msg_agent_exec x = request("");
 
@@ -305,8 +297,7 @@ configured(void)
 }
 
 /* The table of before LangBot 4.11. */
-static void
-old_table(void)
+TEST(old_table)
 {
 	struct msg_agent_exec x = request("offline");
 
@@ -334,14 +325,6 @@ main(void)
 {
 	must(sodium_init() != -1, "libsodium");
 	config_defaults(&config);
-	every_field();
-	locks_and_wishes();
-	clamps();
-	refusals();
-	host_paths();
-	default_workspaces();
-	templates();
-	configured();
-	old_table();
+	run_tests();
 	done_testing();
 }

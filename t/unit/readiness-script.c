@@ -13,8 +13,7 @@ read_output(const char *output)
 	return f;
 }
 
-int
-main(void)
+TEST(findings)
 {
 	struct findings f = read_output(GOOD "files refused\nbytes refused\nend\n");
 
@@ -40,5 +39,4 @@ main(void)
 	f = read_output("");
 	ok(!f.ran && !f.network && !f.ephemeral, "silence proves nothing");
 	like(trial_script, "/proc/self/mounts", "the script is in the program");
-	done_testing();
 }

@@ -5,8 +5,7 @@
 
 /* ---- in one process ---- */
 
-static void
-are_set_and_forgotten(void)
+TEST(are_set_and_forgotten)
 {
 	struct err e;
 
@@ -20,8 +19,7 @@ are_set_and_forgotten(void)
 	    "another error has not the reason of the last");
 }
 
-static void
-parts_are_said_in_other_words(void)
+TEST(parts_are_said_in_other_words)
 {
 	struct err e;
 
@@ -38,8 +36,7 @@ parts_are_said_in_other_words(void)
 	is(e.text, "ctx: 5 commands are running in session x already", "behind what was put before it");
 }
 
-static void
-two_parts(void)
+TEST(two_parts)
 {
 	struct err e;
 	size_t     n;
@@ -56,8 +53,7 @@ two_parts(void)
 	is(e.text, "too much before: session_id=somebody", "and not the other way round");
 }
 
-static void
-context_goes_again(void)
+TEST(context_goes_again)
 {
 	struct err e;
 
@@ -72,8 +68,7 @@ context_goes_again(void)
 	is(e.text, "mine has no wall", "the part is where it was");
 }
 
-static void
-long_texts(void)
+TEST(long_texts)
 {
 	struct err e;
 	char       longest[2 * ERR_TEXT];
@@ -116,8 +111,7 @@ take(struct msg *m, struct packet *p)
 	return msg_decode(m, p->bytes.data, p->bytes.len, NULL, 0, FROM_WORKER | FROM_SUPERVISOR, &e);
 }
 
-static void
-crosses(void)
+TEST(crosses)
 {
 	struct err    why = full(), e;
 	struct packet p = { 0 };
@@ -134,8 +128,7 @@ crosses(void)
 	packet_clear(&p);
 }
 
-static void
-stays_inside(void)
+TEST(stays_inside)
 {
 	struct err    why = full(), plain, e;
 	struct packet with = { .stream = true }, without = { .stream = true };
@@ -149,8 +142,7 @@ stays_inside(void)
 	packet_clear(&without);
 }
 
-static void
-every_reason_crosses(void)
+TEST(every_reason_crosses)
 {
 	struct err from, to;
 
@@ -186,8 +178,7 @@ taken(const char *text, const struct msg_detail *d)
 	return e;
 }
 
-static void
-inventions(void)
+TEST(inventions)
 {
 	struct msg_detail d;
 	struct err        e;
@@ -214,19 +205,4 @@ inventions(void)
 	err_say(&e, PART_SESSION, "");
 	err_say(&e, PART_WHEN, "xyz");
 	ok(strlen(e.text) < ERR_TEXT, "parts that overlap are still within the text: %s", e.text);
-}
-
-int
-main(void)
-{
-	are_set_and_forgotten();
-	parts_are_said_in_other_words();
-	two_parts();
-	context_goes_again();
-	long_texts();
-	crosses();
-	stays_inside();
-	every_reason_crosses();
-	inventions();
-	done_testing();
 }

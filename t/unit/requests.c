@@ -18,8 +18,7 @@ add(struct requests *to, enum msg_type t, uint64_t conn, uint64_t id, uint64_t e
 	return r;
 }
 
-static void
-is_found(void)
+TEST(is_found)
 {
 	struct request *a = add(&one, MSG_EXEC, 7, 1, 100), *b = add(&other, MSG_EXEC, 7, 2, 101);
 	struct request *c = add(&other, MSG_EXEC, 8, 1, 102), *orphan = request_add_orphan(&one, 103);
@@ -46,8 +45,7 @@ is_found(void)
 	ok(TAILQ_EMPTY(&one.list) && TAILQ_EMPTY(&other.list), "all are gone");
 }
 
-static void
-of_a_connection(void)
+TEST(of_a_connection)
 {
 	struct request *a = add(&one, MSG_EXEC, 7, 1, 100), *b = add(&other, MSG_CREATE, 7, 2, 0);
 	struct request *far = add(&one, MSG_EXEC, 7 + 4096, 1, 101), *own = add(&one, MSG_EXEC, CONN_OWN, 1, 102);
@@ -67,8 +65,7 @@ of_a_connection(void)
 	request_drop(b);
 }
 
-static void
-counts(void)
+TEST(counts)
 {
 	struct request     *start, *usage;
 	struct request_list left;
@@ -110,8 +107,7 @@ counts(void)
 }
 
 /* As many as would make a bad hash slow, and each of them is there. */
-static void
-many(void)
+TEST(many)
 {
 	size_t good = 0;
 
@@ -138,10 +134,7 @@ main(void)
 	must(sodium_init() != -1 && (index_of_all = request_index_open(&e)) != NULL, "no index");
 	requests_init(&one, index_of_all, (struct session *)&sessions[0]);
 	requests_init(&other, index_of_all, (struct session *)&sessions[1]);
-	is_found();
-	of_a_connection();
-	counts();
-	many();
+	run_tests();
 	request_index_close(&index_of_all);
 	done_testing();
 }

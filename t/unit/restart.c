@@ -4,8 +4,7 @@
 
 static const struct restart_policy policy = { .first_sec = 0.1, .most_sec = 5, .window_sec = 30, .limit = 5 };
 
-static void
-slows_down_and_gives_up(void)
+TEST(slows_down_and_gives_up)
 {
 	static const double wanted[] = { 0.1, 0.2, 0.4, 0.8, -1 };
 	struct restart      r = { 0 };
@@ -16,8 +15,7 @@ slows_down_and_gives_up(void)
 	}
 }
 
-static void
-forgets_what_is_long_ago(void)
+TEST(forgets_what_is_long_ago)
 {
 	struct restart r = { 0 };
 
@@ -32,8 +30,7 @@ forgets_what_is_long_ago(void)
 	ok(restart_after_crash(&r, &policy, 10031) == policy.first_sec, "just outside a new window begins");
 }
 
-static void
-never_gives_up_without_a_limit(void)
+TEST(never_gives_up_without_a_limit)
 {
 	struct restart_policy patient = { .first_sec = 0.1, .most_sec = 5, .window_sec = 60, .limit = 0 };
 	struct restart        r = { 0 };
@@ -45,13 +42,4 @@ never_gives_up_without_a_limit(void)
 	}
 	ok(last == 5, "the thousandth crash waits as long as the policy allows");
 	ok(longest == 5, "and none waited longer");
-}
-
-int
-main(void)
-{
-	slows_down_and_gives_up();
-	forgets_what_is_long_ago();
-	never_gives_up_without_a_limit();
-	done_testing();
 }

@@ -22,8 +22,7 @@ begins_with_context(enum msg_type t)
 	return f->name != NULL && f->offset == 0 && f->sub == MSG_CONTEXT;
 }
 
-int
-main(void)
+TEST(routes)
 {
 	for (EVERY_MESSAGE(t)) {
 		enum served_by room = msg_route(t)->room;
@@ -41,5 +40,4 @@ main(void)
 			cmp_ok(from, "==", FROM_GATEWAY, "%s: of strangers alone", msg_name(t));
 	}
 	ok(msg_route(MSG__COUNT)->room == ROOM_NONE, "no message is nobody's");
-	done_testing();
 }

@@ -34,8 +34,7 @@ make_endless(const char *path)
 }
 
 /* Opened, the FIFO would hold us; read, the file would fill the machine. */
-static void
-test_planted_proc(void)
+TEST(planted_proc)
 {
 	struct rusage before, after;
 	unsigned      found;
@@ -63,8 +62,7 @@ test_planted_proc(void)
 	cmp_ok(look(-1, LIM_SCAN_OPEN, &found).end, "==", SCAN_BROKEN, "nor is none at all");
 }
 
-static void
-test_real_proc(void)
+TEST(real_proc)
 {
 	unsigned found;
 	int      proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -81,8 +79,7 @@ test_real_proc(void)
 	close(proc);
 }
 
-static void
-test_waiting_descriptor(void)
+TEST(waiting_descriptor)
 {
 	unsigned found;
 	int      proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC), ends[2];
@@ -131,8 +128,7 @@ write_file(const char *path, size_t n)
 	close(fd);
 }
 
-static void
-test_trees(void)
+TEST(trees)
 {
 	struct scan s;
 	struct err  e;
@@ -164,8 +160,7 @@ test_trees(void)
 }
 
 /* More inodes than there is room for: told, and not lost in the table for ever. */
-static void
-test_full_table(void)
+TEST(full_table)
 {
 	struct scan s;
 	struct err  e;
@@ -184,8 +179,7 @@ test_full_table(void)
 }
 
 /* As an ordinary user: modes hide. */
-static void
-test_modes(void)
+TEST(modes)
 {
 	struct scan s;
 	struct err  e;
@@ -220,12 +214,7 @@ main(void)
 
 	must(mkdtemp(dir) != NULL, "mkdtemp");
 	alarm(300); /* whoever waits for a FIFO waits for ever */
-	test_planted_proc();
-	test_real_proc();
-	test_waiting_descriptor();
-	test_trees();
-	test_full_table();
-	test_modes();
+	run_tests();
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	cmp_ok(system(command), "==", 0, "nothing is left");
 	done_testing();

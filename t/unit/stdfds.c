@@ -125,8 +125,7 @@ others_are_marked(void)
 	return fcntl(0, F_GETFD) == 0 ? 0 : 2;
 }
 
-int
-main(void)
+TEST(descriptors)
 {
 	for (closed = 0; closed < 8; closed++) {
 		cmp_ok(in_child(streams_are_null), "==", 0, "closed streams, set %u: /dev/null", closed);
@@ -140,5 +139,4 @@ main(void)
 		cmp_ok(in_child(nothing_is_kept), "==", 0, "%s close_range: an empty list", how);
 		cmp_ok(in_child(others_are_marked), "==", 0, "%s close_range: all are marked", how);
 	}
-	done_testing();
 }

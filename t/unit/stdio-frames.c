@@ -83,8 +83,7 @@ breaks(const char *bytes, const char *why, const char *what)
 #define DATA(text, at) "{\"type\": \"chunk_data\", \"data\": \"" text "\", \"offset\": " #at "}\n"
 #define END "{\"type\": \"chunk_end\"}\n"
 
-static void
-test_lines(void)
+TEST(lines)
 {
 	reads("{\"a\": 1}\n{\"b\": 2}\n", "{\"a\": 1}|{\"b\": 2}|", "two lines");
 	reads("{\"a\": 1}", "{\"a\": 1}|", "a last line without a newline");
@@ -99,8 +98,7 @@ test_lines(void)
 	breaks(START(1) DATA("\xff", 0) END, "a message is not UTF-8", "a chunked one that is not");
 }
 
-static void
-test_good_chunks(void)
+TEST(good_chunks)
 {
 	reads(START(8) DATA("{\\\"a\\\"", 0) DATA(": 1}", 4) END "{\"b\": 2}\n", "{\"a\": 1}|{\"b\": 2}|",
 	    "a message in chunks");
@@ -114,8 +112,7 @@ test_good_chunks(void)
 	reads(START(2) DATA("{}", 0), "", "one without an end is none");
 }
 
-static void
-test_bad_chunks(void)
+TEST(bad_chunks)
 {
 	breaks("{\"type\": \"chunk_start\"}\n", "Invalid runtime chunked message size", "no size");
 	breaks(START(-1), "Invalid runtime chunked message size", "a negative size");
@@ -129,8 +126,7 @@ test_bad_chunks(void)
 	breaks(START(4) DATA("abc", 0) END, "Incomplete runtime chunked message", "less than declared");
 }
 
-static void
-test_counts(void)
+TEST(counts)
 {
 	struct buf  b = { 0 };
 	struct seen s;
@@ -151,8 +147,7 @@ test_counts(void)
 	buf_clear(&b);
 }
 
-static void
-test_line_limit(void)
+TEST(line_limit)
 {
 	char       *line = malloc(STDIO_LINE + 2);
 	struct seen s;
@@ -200,8 +195,7 @@ round_trip(const char *message, size_t n, const char *what)
 	buf_clear(&lines);
 }
 
-static void
-test_put(void)
+TEST(put)
 {
 	struct buf b = { 0 };
 
@@ -237,16 +231,4 @@ test_put(void)
 		memcpy(m + i, i % 8 ? "\xf0\x9f\x98\x80" : "a\\\n\"", 4);
 	round_trip(m, 100000, "a mixture");
 	free(m);
-}
-
-int
-main(void)
-{
-	test_lines();
-	test_good_chunks();
-	test_bad_chunks();
-	test_counts();
-	test_line_limit();
-	test_put();
-	done_testing();
 }

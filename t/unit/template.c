@@ -7,8 +7,7 @@ static const struct template_values query = { .query_id = "q7", "", "", "", "" }
 static const struct template_values person = { "q7", "person", "42", "", "" };
 static const struct template_values all = { "q7", "group", "123456", "u9", "c3" };
 
-static void
-expands(void)
+TEST(expands)
 {
 	static const struct {
 		const char *template;
@@ -52,8 +51,7 @@ expands(void)
 }
 
 /* A value is never a template itself. */
-static void
-values_are_text(void)
+TEST(values_are_text)
 {
 	struct template_values v = all;
 	struct buf             out = { 0 };
@@ -66,8 +64,7 @@ values_are_text(void)
 	buf_clear(&out);
 }
 
-static void
-refuses(void)
+TEST(refuses)
 {
 	static const struct {
 		const char *template, *says;
@@ -95,13 +92,4 @@ refuses(void)
 		like(e.text, rows[i].says, "and it says why");
 		like(e.text, "^session template '", "of what");
 	}
-}
-
-int
-main(void)
-{
-	expands();
-	values_are_text();
-	refuses();
-	done_testing();
 }

@@ -41,8 +41,7 @@ static const struct {
 	{ "a\tb", "a-b" },
 };
 
-static void
-names_as_langbot(void)
+TEST(names_as_langbot)
 {
 	char ns[NAMESPACE_LEN + 1], want[LIM_NAME + 1], id[LIM_NAME + 1];
 
@@ -69,8 +68,7 @@ names_as_langbot(void)
 	like(name_of(&one, id), "too long", "one more does not");
 }
 
-static void
-knows_whose(void)
+TEST(knows_whose)
 {
 	struct msg_context next = one, other = one;
 	const char        *name = "ws-9d14934957e7ea8dcfa33291-g1-s";
@@ -122,8 +120,7 @@ observe(struct tenancy *t, const char *workspace, uint64_t generation, struct er
 	return tenancy_observe(t, &c, e);
 }
 
-static void
-only_rises(void)
+TEST(only_rises)
 {
 	struct tenancy *t = open_fence();
 	struct err      e;
@@ -150,8 +147,7 @@ only_rises(void)
 }
 
 /* Compacted many times on the way. */
-static void
-forgets_none(void)
+TEST(forgets_none)
 {
 	struct tenancy *t = open_fence();
 	struct err      e;
@@ -185,10 +181,7 @@ main(void)
 	log_init("t", LOG_ERROR);
 	snprintf(dirs.state, sizeof(dirs.state), "/tmp/boxd-tenancy.XXXXXX");
 	must(mkdtemp(dirs.state) != NULL, "mkdtemp");
-	names_as_langbot();
-	knows_whose();
-	only_rises();
-	forgets_none();
+	run_tests();
 	snprintf(path, sizeof(path), "%s/journal/tenancy", dirs.state);
 	unlink(path);
 	snprintf(path, sizeof(path), "%s/journal", dirs.state);

@@ -40,8 +40,7 @@ holds(const void *where, size_t n, const char *text)
 	return memmem(where, n, text, strlen(text)) != NULL;
 }
 
-static void
-from_the_environment(void)
+TEST(from_the_environment)
 {
 	put("another-secret-that-is-long-enough-too\n", 0600);
 	ok(find("  " SECRET "\n", file) == 0 && token.set,
@@ -61,8 +60,7 @@ from_the_environment(void)
 	ok(memcmp(first, token.hash, sizeof(first)) != 0, "the same secret has another hash each time");
 }
 
-static void
-environment_refuses(void)
+TEST(environment_refuses)
 {
 	static const char text[] =
 	    "LANGBOT_BOX_CONTROL_TOKEN must be a non-whitespace secret of at least 32 characters";
@@ -83,8 +81,7 @@ refuses_file(const char *text, mode_t mode, const char *regex, const char *name)
 	unlike(why.text, "secret-", "without the secret");
 }
 
-static void
-from_a_file(void)
+TEST(from_a_file)
 {
 	put("\n" SECRET "\r\n", 0600);
 	ok(find(NULL, file) == 0 && token_matches(&token, SECRET), "a file");
@@ -105,8 +102,7 @@ from_a_file(void)
 	ok(find(NULL, "") == 0 && !token.set, "no file is none");
 }
 
-static void
-made_once(void)
+TEST(made_once)
 {
 	struct stat st;
 	char        made[128], first[LIM_TOKEN + 1], again[LIM_TOKEN + 1];
@@ -138,8 +134,7 @@ made_once(void)
 	rmdir(made);
 }
 
-static void
-instances(void)
+TEST(instances)
 {
 	char longest[131];
 
@@ -162,11 +157,7 @@ main(void)
 	log_init("test", LOG_ERROR); /* one line of it is meant */
 	must(sodium_init() != -1 && mkdtemp(dir) != NULL, "%s", dir);
 	snprintf(file, sizeof(file), "%s/token", dir);
-	from_the_environment();
-	environment_refuses();
-	from_a_file();
-	made_once();
-	instances();
+	run_tests();
 	unlink(file);
 	rmdir(dir);
 	done_testing();

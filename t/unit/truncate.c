@@ -39,8 +39,7 @@ bytes_of(const struct buf *b, size_t k)
 	return i;
 }
 
-static void
-vectors(void)
+TEST(vectors)
 {
 	static const struct {
 		size_t len, limit, head, omitted, tail;
@@ -75,8 +74,7 @@ vectors(void)
 	}
 }
 
-static void
-edges(void)
+TEST(edges)
 {
 	struct buf in = text_of(100, 0), out = { 0 };
 
@@ -124,8 +122,7 @@ holds(size_t len, size_t limit, int kind)
 	return good;
 }
 
-static void
-properties(void)
+TEST(properties)
 {
 	static const size_t limits[] = { 1, 37, 38, 39, 40, 41, 60, 61, 100, 101, 999, 4000 };
 
@@ -141,8 +138,7 @@ properties(void)
 		}
 }
 
-static void
-cleans(void)
+TEST(cleans)
 {
 	static const struct {
 		const char *in;
@@ -177,8 +173,7 @@ cleans(void)
 	}
 }
 
-static void
-clips_as_the_reference(void)
+TEST(clips_as_the_reference)
 {
 	struct buf in = text_of(1048576, 0), out = { 0 };
 
@@ -188,15 +183,4 @@ clips_as_the_reference(void)
 	is(out.data + 1048576, "\n... [raw output clipped at 1048576 bytes, 4 bytes discarded]", "and its notice");
 	buf_clear(&in);
 	buf_clear(&out);
-}
-
-int
-main(void)
-{
-	vectors();
-	edges();
-	properties();
-	cleans();
-	clips_as_the_reference();
-	done_testing();
 }

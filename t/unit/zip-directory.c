@@ -38,8 +38,7 @@ one(const struct zip_item *it)
 
 #define DATA .data = "hello", .n = 5
 
-static void
-test_good(void)
+TEST(good)
 {
 	struct zipmake z = { 0 };
 	struct buf     b = { 0 };
@@ -66,8 +65,7 @@ test_good(void)
 	    "a size is only told");
 }
 
-static void
-test_lies(void)
+TEST(lies)
 {
 	is(one(&(struct zip_item){ .name = "\xff", DATA, .flags = 1 << 11 }), "broken", "UTF-8 that is none");
 	is(one(&(struct zip_item){ .name = "abc", DATA, .local_name = "xyz" }), "broken", "another name in front");
@@ -84,8 +82,7 @@ test_lies(void)
 }
 
 /* Every archive that was cut anywhere, or in which one byte is another: read without harm. */
-static void
-test_damage(void)
+TEST(damage)
 {
 	struct buf b = { 0 }, part = { 0 };
 	size_t     whole = 0;
@@ -115,8 +112,7 @@ test_damage(void)
 }
 
 /* A second end in the comment: readers that find another one would see another archive. */
-static void
-test_two_ends(void)
+TEST(two_ends)
 {
 	struct zipmake z = { 0 };
 	struct buf     b = { 0 };
@@ -127,8 +123,7 @@ test_two_ends(void)
 	buf_clear(&b);
 }
 
-static void
-test_many(void)
+TEST(many)
 {
 	struct zipmake z = { 0 };
 	struct buf     b = { 0 };
@@ -148,15 +143,4 @@ test_many(void)
 	b.data[b.len - 14]++;
 	cmp_ok(zipdir_read(&d, (struct span){ b.data, b.len }, &e), "==", -1, "another number than told is refused");
 	buf_clear(&b);
-}
-
-int
-main(void)
-{
-	test_good();
-	test_lies();
-	test_damage();
-	test_two_ends();
-	test_many();
-	done_testing();
 }

@@ -20,8 +20,7 @@ init(const char *data)
 	return act_asks("box_init", data, MSG_BOX_INIT);
 }
 
-static void
-test_shipped(void)
+TEST(shipped)
 {
 	const struct msg_box_init *b = init(shipped);
 
@@ -41,8 +40,7 @@ test_shipped(void)
 	cmp_ok(b->local.workspace_quota_mb, "==", 0, "workspace_quota_mb");
 }
 
-static void
-test_absent(void)
+TEST(absent)
 {
 	const struct msg_box_init *b = init("{}");
 
@@ -54,8 +52,7 @@ test_absent(void)
 	    "one limit");
 }
 
-static void
-test_quirks(void)
+TEST(quirks)
 {
 	const struct msg_box_init *b = init("{\"local\": {\"allowed_mount_roots\": \" /a , ,/b,\", "
 					    "\"workspace_quota_mb\": \"x\", \"host_root\": \" /h \"}, "
@@ -70,8 +67,7 @@ test_quirks(void)
 	ok(b->local.allowed_mount_roots.n == 1, "blank roots are none");
 }
 
-static void
-test_refused(void)
+TEST(refused)
 {
 	static const char *const rows[][2] = {
 		{ "{\"limits\": 5}", "^ValueError: box.limits must be an object$" },
@@ -102,8 +98,7 @@ test_refused(void)
 		like(act_refusal("box_init", rows[i][0]), rows[i][1], "%s", rows[i][0]);
 }
 
-static void
-test_admission(void)
+TEST(admission)
 {
 	static const char *const rows[][2] = {
 		{ "5", "^1 validation error for SandboxAdmissionPolicy\n  Input should be a valid dictionary or "
@@ -144,11 +139,7 @@ int
 main(void)
 {
 	act_open();
-	test_shipped();
-	test_absent();
-	test_quirks();
-	test_refused();
-	test_admission();
+	run_tests();
 	act_close();
 	done_testing();
 }

@@ -5,8 +5,7 @@
 #include "actbox.h"
 #include "tap.h"
 
-static void
-test_layout(void)
+TEST(layout)
 {
 	is(act_refusal("box_exec", "{\"session_id\": \"s\", \"workdir\": \"rel\", \"timeout_sec\": \"abc\"}"),
 	    "BoxValidationError: 2 validation errors for BoxSpec\n"
@@ -52,8 +51,7 @@ of_mount(const char *fields)
 }
 
 /* Texts of upstream's own, as its version 0.7.16 gives them. */
-static void
-test_mounts(void)
+TEST(mounts)
 {
 	static const char *const fields[][3] = {
 		{ "\"mount_path\": \"/m/\"", "mount_path", "mount_path must be normalized" },
@@ -94,8 +92,7 @@ test_mounts(void)
 	"\"mount_path\": \"" PLACE "/" digits "\", \"mode\": \"" mode "\", \"content_digest\": " digest \
 	", \"manifest_path\": " manifest
 
-static void
-test_artifacts(void)
+TEST(artifacts)
 {
 	static const char *const bad[] = {
 		GOOD("rw", DIGITS, "\"sha256:" DIGITS "\"", "\"/f\""),
@@ -207,8 +204,7 @@ static const char *const rows[][3] = {
 	    "Value error, entitlement_revision must be greater than or equal to 1" },
 };
 
-static void
-test_rows(void)
+TEST(rows)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		like(act_refusal(rows[i][0], rows[i][1]), rows[i][2], "%s %.60s", rows[i][0], rows[i][1]);
@@ -227,8 +223,7 @@ stretched(const char *before, char c, size_t n, const char *after)
 	return s;
 }
 
-static void
-test_long(void)
+TEST(long)
 {
 	static const struct {
 		const char *action, *before, *after, *why;
@@ -268,8 +263,7 @@ test_long(void)
 }
 
 /* What is echoed, or told, is bounded: 128 of them may wait. */
-static void
-test_huge(void)
+TEST(huge)
 {
 	char *blanks = stretched("{\"session_id\": \"s", ' ', MIB, "\"}"),
 	     *name = stretched("{\"name\": \"", 'x', MIB, "\"}");
@@ -292,8 +286,7 @@ test_huge(void)
 }
 
 /* Many wrong values are counted, and the first of them told. */
-static void
-test_many(void)
+TEST(many)
 {
 	struct buf data = { 0 };
 
@@ -314,8 +307,7 @@ test_many(void)
 	buf_clear(&data);
 }
 
-static void
-test_who_is_first(void)
+TEST(who_is_first)
 {
 	act_say("box_exec", "{}");
 	const struct fake_ask *a = fakews_asked(&act_ws);
@@ -333,14 +325,7 @@ int
 main(void)
 {
 	act_open();
-	test_layout();
-	test_mounts();
-	test_artifacts();
-	test_rows();
-	test_long();
-	test_huge();
-	test_many();
-	test_who_is_first();
+	run_tests();
 	act_close();
 	done_testing();
 }

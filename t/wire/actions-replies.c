@@ -16,8 +16,7 @@ result(void)
 	return r;
 }
 
-static void
-test_exec(void)
+TEST(exec)
 {
 	struct msg_box_result r = result();
 
@@ -64,8 +63,7 @@ test_exec(void)
 	like(act_reply(&r), "\"stderr\": \"killed: over the memory limit\"", "or the only one");
 }
 
-static void
-test_bytes(void)
+TEST(bytes)
 {
 	static const struct {
 		const char *bytes;
@@ -100,8 +98,7 @@ test_bytes(void)
 	}
 }
 
-static void
-test_clip(void)
+TEST(clip)
 {
 	static const char     notice[] = "a\\n... [raw output clipped at 1048576 bytes, 4 bytes discarded]\"";
 	struct msg_box_result r = result();
@@ -121,8 +118,7 @@ test_clip(void)
 }
 
 /* Both streams at their most, and characters that JSON escapes: the reply is cut, not lost. */
-static void
-test_room(void)
+TEST(room)
 {
 	static const char     notice[] = " bytes discarded]\"";
 	struct msg_box_result r = result();
@@ -173,8 +169,7 @@ process(void)
 	PROCESS_HEAD "\"running\"" PROCESS_BODY "false, \"started_at\": \"2026-11-15T23:42:30.855000Z\", " \
 		     "\"exited_at\": null, \"exit_code\": null, \"stderr_preview\": \"\"}"
 
-static void
-test_process(void)
+TEST(process)
 {
 	struct msg_box_process p = process();
 
@@ -229,8 +224,7 @@ test_process(void)
 	"\"last_used_at\": \"2026-11-15T23:42:30.855903Z\", "
 #define IDLE SESSION "\"idle\""
 
-static void
-test_session(void)
+TEST(session)
 {
 	struct msg_box_session s;
 	struct msg_done        done;
@@ -286,8 +280,7 @@ test_session(void)
 	"\"details\": "                                                                                              \
 	"{\"available\": true}}, \"checks\": " CHECKS ", \"unsafe_soft_storage_limits\": false, \"error\": \"why\"}"
 
-static void
-test_readiness(void)
+TEST(readiness)
 {
 	struct msg_check checks[] = { { "configuration", true }, { "cgroup_v2", false } },
 			 details[] = { { "available", true } };
@@ -315,8 +308,7 @@ test_readiness(void)
 	is(act_reply(&r), SUCCESS(STRICT), "and its health");
 }
 
-static void
-test_status(void)
+TEST(status)
 {
 	struct msg_box_status_result s;
 
@@ -336,8 +328,7 @@ test_status(void)
 	    "status");
 }
 
-static void
-test_storage(void)
+TEST(storage)
 {
 	struct msg_box_directory v[] = {
 		{ "workspace", "/w/tenants/ws-1", "", false, { true, false, 20, 3, 0 } },
@@ -369,8 +360,7 @@ test_storage(void)
 	like(act_reply(&r), "\"directories\": \\[\\], \"active", "nothing");
 }
 
-static void
-test_receipts(void)
+TEST(receipts)
 {
 	struct msg_box_grant  g = { .instance = "i",
 		 .workspace = "ws-1",
@@ -413,8 +403,7 @@ test_receipts(void)
 	"\"package_root\": \"/srv/demo\", \"entry_file\": \"SKILL.md\", \"python_project\": false, \"created_at\": "  \
 	"\"2026-11-15T23:42:30.855903+00:00\", \"updated_at\": \"2026-11-15T23:42:30+00:00\""
 
-static void
-test_skills(void)
+TEST(skills)
 {
 	struct msg_skill       s = { .name = "demo",
 		      .display_name = "D\xc3\xa9mo 1",
@@ -445,8 +434,7 @@ test_skills(void)
 	is(act_reply(&done), SUCCESS("{\"deleted\": \"demo\"}"), "delete");
 }
 
-static void
-test_skill_files(void)
+TEST(skill_files)
 {
 	struct msg_skill_entry   entries[] = { { .path = "SKILL.md", .name = "SKILL.md", .size_bytes = 59 },
 		  { .path = "scripts", .name = "scripts", .is_dir = true } };
@@ -470,8 +458,7 @@ test_skill_files(void)
 }
 
 /* Twenty skills of a megabyte each. */
-static void
-test_too_large(void)
+TEST(too_large)
 {
 	static struct msg_skill s[20];
 	char                   *text = malloc(MIB);
@@ -503,19 +490,7 @@ int
 main(void)
 {
 	act_open();
-	test_exec();
-	test_bytes();
-	test_clip();
-	test_room();
-	test_process();
-	test_session();
-	test_readiness();
-	test_status();
-	test_storage();
-	test_receipts();
-	test_skills();
-	test_skill_files();
-	test_too_large();
+	run_tests();
 	act_close();
 	done_testing();
 }

@@ -4,8 +4,7 @@
 
 #define DIGITS "86d45b4acbf7fba51dd0ac4c61ce3d9527024373edff9b3d9a6aeb1b0a7d0a21"
 
-static void
-test_spec_defaults(void)
+TEST(spec_defaults)
 {
 	const struct msg_box_exec *b = act_asks("box_exec", "{\"session_id\": \" s \"}", MSG_BOX_EXEC);
 	const struct msg_box_spec *s = &b->spec;
@@ -27,8 +26,7 @@ test_spec_defaults(void)
 	ok(s->read_only_rootfs && s->workspace_quota_mb == 0, "read_only_rootfs, workspace_quota_mb");
 }
 
-static void
-test_spec(void)
+TEST(spec)
 {
 	const struct msg_box_create *b = act_asks("box_create_session",
 	    "{\"cmd\": \"\\u3000echo hi\\n\", \"workdir\": \" /w/x \", \"timeout_sec\": \"1_0\", \"network\": \"on\", "
@@ -62,8 +60,7 @@ test_spec(void)
 	ok(!s->read_only_rootfs && s->workspace_quota_mb == 5, "read_only_rootfs, workspace_quota_mb");
 }
 
-static void
-test_workdir(void)
+TEST(workdir)
 {
 	const struct msg_box_exec *b;
 
@@ -92,8 +89,7 @@ test_workdir(void)
 	is(b->spec.workdir, "/x", "and anywhere when nothing is mounted");
 }
 
-static void
-test_sessions(void)
+TEST(sessions)
 {
 	const struct msg_box_get *get = act_asks("box_get_session", "{\"session_id\": \" a/b \"}", MSG_BOX_GET);
 	is(get->session_id, "a/b", "its session");
@@ -115,8 +111,7 @@ test_sessions(void)
 	is(get->session_id, "-x", "a long name that becomes a short one is that");
 }
 
-static void
-test_processes(void)
+TEST(processes)
 {
 	const struct msg_box_process_start *s = act_asks("box_start_managed_process",
 	    "{\"session_id\": \"s\", \"spec\": {\"command\": \" cat \", \"args\": [\"-\", \"\"], \"env\": {\"B\": "
@@ -141,8 +136,7 @@ test_processes(void)
 	is(t->process_id, "5b0c", "process_id");
 }
 
-static void
-test_host(void)
+TEST(host)
 {
 	static const struct {
 		const char   *action;
@@ -174,8 +168,7 @@ test_host(void)
 	ok(strcmp(r->instance, "i") == 0 && strcmp(r->workspace, "w") == 0 && r->revision == 3, "a revocation");
 }
 
-static void
-test_skills(void)
+TEST(skills)
 {
 	act_asks("box_list_skills", "{}", MSG_SKILL_LIST);
 	const struct msg_skill_get *g = act_asks("box_get_skill", "{\"name\": \"demo\"}", MSG_SKILL_GET);
@@ -202,8 +195,7 @@ test_skills(void)
 	is(s->path, "/p", "path");
 }
 
-static void
-test_skill_files(void)
+TEST(skill_files)
 {
 	const struct msg_skill_files *f = act_asks("box_list_skill_files", "{\"name\": \"demo\"}", MSG_SKILL_FILES);
 	is(f->path, ".", "path");
@@ -228,14 +220,7 @@ int
 main(void)
 {
 	act_open();
-	test_spec_defaults();
-	test_spec();
-	test_workdir();
-	test_sessions();
-	test_processes();
-	test_host();
-	test_skills();
-	test_skill_files();
+	run_tests();
 	act_close();
 	done_testing();
 }

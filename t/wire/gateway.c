@@ -8,8 +8,7 @@
 #include "gatebox.h"
 #include "tap.h"
 
-static void
-is_confined(void)
+TEST(is_confined)
 {
 	struct msg m;
 	char       link[64], root[128] = "";
@@ -34,8 +33,7 @@ is_confined(void)
 	end_skip;
 }
 
-static void
-knows_the_peer(void)
+TEST(knows_the_peer)
 {
 	AUTO_FD int   fd = dial();
 	struct ucred  who = { 0 };
@@ -58,8 +56,7 @@ knows_the_peer(void)
 	buf_clear(&c.in);
 }
 
-static void
-ping_walks_there_and_back(void)
+TEST(ping_walks_there_and_back)
 {
 	struct client   c = client_open();
 	struct msg_ping none;
@@ -91,8 +88,7 @@ ping_walks_there_and_back(void)
 	pass("a client that leaves is gone");
 }
 
-static void
-id_zero_is_an_id(void)
+TEST(id_zero_is_an_id)
 {
 	struct client c = client_open();
 
@@ -105,8 +101,7 @@ id_zero_is_an_id(void)
 	client_close(&c);
 }
 
-static void
-large_payloads_pass(void)
+TEST(large_payloads_pass)
 {
 	enum { BIG = 2 * 1024 * 1024 };
 	struct client          c = client_open();
@@ -150,8 +145,7 @@ large_payloads_pass(void)
 	client_close(&c);
 }
 
-static void
-broken_framing_closes(void)
+TEST(broken_framing_closes)
 {
 	CLOSES("hello\r\n", "not a MessagePack-RPC message", "text that is not HTTP either");
 	CLOSES("\xc1", "not MessagePack", "a byte MessagePack never uses");
@@ -166,8 +160,7 @@ broken_framing_closes(void)
 	    "a value nested too deep");
 }
 
-static void
-claims_cost_nothing(void)
+TEST(claims_cost_nothing)
 {
 	struct client c = client_open();
 	long          before = proc_kib("VmHWM");
@@ -183,8 +176,7 @@ claims_cost_nothing(void)
 	client_close(&c);
 }
 
-static void
-bad_ids_are_refused(void)
+TEST(bad_ids_are_refused)
 {
 	struct client c = client_open();
 
@@ -207,8 +199,7 @@ bad_ids_are_refused(void)
 	client_close(&c);
 }
 
-static void
-bad_params_are_named(void)
+TEST(bad_params_are_named)
 {
 	struct client  c = client_open();
 	struct buf     b;
@@ -251,8 +242,7 @@ bad_params_are_named(void)
 	client_close(&c);
 }
 
-static void
-internal_messages_are_refused(void)
+TEST(internal_messages_are_refused)
 {
 	static const char *const names[] = {
 		"gateway_start",
@@ -284,8 +274,7 @@ internal_messages_are_refused(void)
 	client_close(&c);
 }
 
-static void
-descriptor_tricks_fail(void)
+TEST(descriptor_tricks_fail)
 {
 	struct client   c = client_open();
 	struct buf      b;
@@ -330,8 +319,7 @@ descriptor_tricks_fail(void)
 	client_close(&c);
 }
 
-static void
-ends_with_the_supervisor(void)
+TEST(ends_with_the_supervisor)
 {
 	struct client c = client_open();
 
@@ -341,8 +329,7 @@ ends_with_the_supervisor(void)
 	client_close(&c);
 }
 
-static void
-never_runs_unconfined(void)
+TEST(never_runs_unconfined)
 {
 	struct msg_closing bye = { .code = "denied", .reason = "no" };
 	struct msg         m;
@@ -368,19 +355,7 @@ int
 main(void)
 {
 	gate_open();
-	is_confined();
-	knows_the_peer();
-	ping_walks_there_and_back();
-	id_zero_is_an_id();
-	large_payloads_pass();
-	broken_framing_closes();
-	claims_cost_nothing();
-	bad_ids_are_refused();
-	bad_params_are_named();
-	internal_messages_are_refused();
-	descriptor_tricks_fail();
-	ends_with_the_supervisor();
-	never_runs_unconfined();
+	run_tests();
 	gate_close();
 	done_testing();
 }

@@ -58,8 +58,7 @@ has_ended(struct client *c)
 	return c->in.len == 0 && !client_read(c);
 }
 
-static void
-polls(void)
+TEST(polls)
 {
 	struct client        c = web_open();
 	struct msg_readiness r;
@@ -93,8 +92,7 @@ polls(void)
 }
 
 /* All in one packet, and the answers come in their order. */
-static void
-sends_ahead(void)
+TEST(sends_ahead)
 {
 	struct client c = web_open();
 	struct msg    m;
@@ -117,8 +115,7 @@ sends_ahead(void)
 }
 
 /* The next is not even asked before the answer to the first has been given. */
-static void
-one_at_a_time(void)
+TEST(one_at_a_time)
 {
 	struct client a = web_open(), b = web_open();
 	struct msg    first, m;
@@ -162,8 +159,7 @@ behind(const char *words)
 	return text;
 }
 
-static void
-each_is_judged(void)
+TEST(each_is_judged)
 {
 	like(behind("GET /healthz HTTP/1.1\r\n\r\n"), "^HTTP/1.1 400 .*Host is missing",
 	    "the second needs its Host, too");
@@ -176,8 +172,7 @@ each_is_judged(void)
 	like(behind("\x16\x03\x01 x"), "^HTTP/1.1 400 ", "TLS");
 }
 
-static void
-headers_are_its_own(void)
+TEST(headers_are_its_own)
 {
 	struct client   c = web_open();
 	struct msg_done done;
@@ -198,8 +193,7 @@ headers_are_its_own(void)
 }
 
 /* A client that says all it has and closes its side, before the answer or after. */
-static void
-half_closed(void)
+TEST(half_closed)
 {
 	struct client c = web_open();
 
@@ -211,8 +205,7 @@ half_closed(void)
 }
 
 /* A connection that rests makes room before one that speaks, and hears nothing that it could take for an answer. */
-static void
-makes_room(void)
+TEST(makes_room)
 {
 	struct client c[STRANGERS], more[2], native = client_open();
 
@@ -241,8 +234,7 @@ makes_room(void)
 }
 
 /* All are sent ahead, and no answer is read before the last: neither side waits for the other for ever. */
-static void
-has_a_last_request(void)
+TEST(has_a_last_request)
 {
 	struct client c = web_open(), other;
 
@@ -263,8 +255,7 @@ has_a_last_request(void)
 }
 
 /* Both run at once, so this takes as long as the longer one. */
-static void
-time_is_up(void)
+TEST(time_is_up)
 {
 	struct client rests = web_open(), slow = web_open();
 
@@ -290,15 +281,7 @@ main(void)
 	web_plan(&s);
 	s.max_unauthenticated = STRANGERS;
 	web_start(&s);
-	polls();
-	sends_ahead();
-	one_at_a_time();
-	each_is_judged();
-	headers_are_its_own();
-	half_closed();
-	makes_room();
-	has_a_last_request();
-	time_is_up();
+	run_tests();
 	struct client rests = web_open();
 	web_say(&rests, HEALTH);
 	tell(&rests, 0);

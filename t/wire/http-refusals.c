@@ -11,8 +11,7 @@
 /* How many strangers may be inside. */
 enum { STRANGERS = 6 };
 
-static void
-hosts(void)
+TEST(hosts)
 {
 	static const char *const ours[] = { "localhost", "LOCALHOST:80", "127.0.0.1", "10.1.2.3:5410", "[::1]",
 		"[fe80::1]:5410", "box.example", "Box.Example:5410" };
@@ -33,8 +32,7 @@ hosts(void)
 	like(web_ask("GET /healthz HTTP/1.0\r\nHost: evil.example\r\n\r\n"), "^HTTP/1.1 421 ", "in HTTP/1.0 neither");
 }
 
-static void
-origins(void)
+TEST(origins)
 {
 	like(web_ask("GET /rpc/ws HTTP/1.1\r\n" HOST "Origin: https://evil.example\r\n\r\n"),
 	    "^HTTP/1.1 403 .*http_origins", "a web page may not come in");
@@ -44,8 +42,7 @@ origins(void)
 	    "unless it is listed");
 }
 
-static void
-two_readings(void)
+TEST(two_readings)
 {
 	static const struct {
 		const char *words, *status, *name;
@@ -99,8 +96,7 @@ two_readings(void)
 }
 
 /* NUL cannot be in a C string: by hand. */
-static void
-nul(void)
+TEST(nul)
 {
 	static const char words[] = "GET /healthz HTTP/1.1\r\n" HOST "X-LangBot-Instance-Id: a\0b\r\n\r\n";
 	struct client     c = web_open();
@@ -110,8 +106,7 @@ nul(void)
 	client_close(&c);
 }
 
-static void
-percent(void)
+TEST(percent)
 {
 	static const char *const bad[] = { "%", "%2", "%zz", "a%00b", "%ff", "%c0%80", "%ed%a0%80" };
 	char                     words[256];
@@ -126,8 +121,7 @@ percent(void)
 	}
 }
 
-static void
-length(void)
+TEST(length)
 {
 	char          many[LIM_HTTP_HEADER + 1024];
 	struct client c = web_open();
@@ -152,8 +146,7 @@ length(void)
 	client_close(&c);
 }
 
-static void
-pieces(void)
+TEST(pieces)
 {
 	static const char words[] = "GET /x HTTP/1.1\r\n" HOST "X-LangBot-Instance-Id: i\r\n\r\n";
 	struct client     c = web_open();
@@ -185,8 +178,7 @@ is_open(const struct client *c)
 	return recv(c->fd, &b, 1, MSG_PEEK | MSG_DONTWAIT) == -1 && errno == EAGAIN;
 }
 
-static void
-strangers(void)
+TEST(strangers)
 {
 	struct client asks = asking(), c[STRANGERS], known = web_socket();
 
@@ -213,8 +205,7 @@ strangers(void)
 }
 
 /* All places taken by clients that are being asked about: those go without a word. */
-static void
-guesses(void)
+TEST(guesses)
 {
 	struct client c[STRANGERS];
 
@@ -239,8 +230,7 @@ web_or_native(int i)
 	return c;
 }
 
-static void
-everybody(void)
+TEST(everybody)
 {
 	struct client c[MAX_CONNECTIONS], more = { 0 };
 
@@ -272,9 +262,8 @@ strangers_make_room_for_natives(void)
 		client_close(&c[i]);
 }
 
-/* Neither listener gets the last eighth, and strangers make room for clients of the control socket. */
-static void
-shares(void)
+/* Neither door gets the last eighth, and strangers make room for clients of the control socket. */
+TEST(shares)
 {
 	struct client c[MAX_CONNECTIONS], more = { 0 };
 	int           n = MAX_CONNECTIONS - MAX_CONNECTIONS / 8;
@@ -303,8 +292,7 @@ shares(void)
 	strangers_make_room_for_natives();
 }
 
-static void
-noise(void)
+TEST(noise)
 {
 	char bytes[2048];
 
@@ -323,8 +311,7 @@ noise(void)
 }
 
 /* All three run at once, so this takes as long as one. */
-static void
-silence(void)
+TEST(silence)
 {
 	struct client mute = web_open(), slow = web_open(), asked = web_open();
 	struct msg    m;
@@ -355,19 +342,7 @@ main(void)
 	s.origins = (struct strs){ 1, pages };
 	s.max_unauthenticated = STRANGERS;
 	web_start(&s);
-	hosts();
-	origins();
-	two_readings();
-	nul();
-	percent();
-	length();
-	pieces();
-	strangers();
-	guesses();
-	everybody();
-	shares();
-	noise();
-	silence();
+	run_tests();
 	web_stop();
 	done_testing();
 }

@@ -11,8 +11,7 @@
 #define RELAY "/v1/sessions/ws-1%%2f-g1-s/managed-process/p%%20%%C3%%A9/ws" /* for printf */
 #define HOST "Host: localhost:5410\r\n"
 
-static void
-is_announced(void)
+TEST(is_announced)
 {
 	AUTO_FD int        fd = web_dial();
 	struct sockaddr_in a = { 0 };
@@ -32,8 +31,7 @@ is_announced(void)
 	pass("and that it left");
 }
 
-static void
-health(void)
+TEST(health)
 {
 	struct client                c = web_open();
 	struct msg_box_health_result r = { .sessions = 3,
@@ -63,8 +61,7 @@ health(void)
 	client_close(&c);
 }
 
-static void
-health_fails(void)
+TEST(health_fails)
 {
 	struct client c = web_open();
 	struct msg    m;
@@ -95,8 +92,7 @@ ready(const char *method, const struct msg_readiness *r)
 	return heard;
 }
 
-static void
-readiness(void)
+TEST(readiness)
 {
 	struct msg_check     check = { .name = "backend_available", .passed = true };
 	struct msg_check     detail = { .name = "inode_quota", .passed = false };
@@ -130,8 +126,7 @@ readiness(void)
 	    "and what LangBot's enforced mode looks at");
 }
 
-static void
-unknown_paths(void)
+TEST(unknown_paths)
 {
 	like(web_ask("GET / HTTP/1.1\r\n" HOST "\r\n"), "^HTTP/1.1 404 .*\r\n\r\n404: Not Found$", "404 for /");
 	like(web_ask("GET /rpc/ws/ HTTP/1.1\r\n" HOST "\r\n"), "^HTTP/1.1 404 ", "and for a path that goes on");
@@ -150,8 +145,7 @@ unknown_paths(void)
 	like(web_ask("DELETE /healthz HTTP/1.1\r\n" HOST "\r\n"), "^HTTP/1.1 405 ", "probes too");
 }
 
-static void
-asks_who_it_is(void)
+TEST(asks_who_it_is)
 {
 	struct client c = web_open();
 	struct msg    m;
@@ -194,8 +188,7 @@ generation(const char *text)
 	return n;
 }
 
-static void
-generations(void)
+TEST(generations)
 {
 	cmp_ok(generation("7"), "==", 7, "the short path is that of process default");
 	cmp_ok(generation("07"), "==", 0, "a generation has no leading zero");
@@ -206,8 +199,7 @@ generations(void)
 	cmp_ok(generation("18446744073709551616"), "==", 0, "and one more");
 }
 
-static void
-errors_of_a_relay(void)
+TEST(errors_of_a_relay)
 {
 	const char *request = "GET /v1/sessions/s/managed-process/p/ws HTTP/1.1\r\n" WEB_UPGRADE "\r\n";
 	const char *heard = web_ask_refused(request, E_NOTFOUND, "session s not found");
@@ -223,8 +215,7 @@ errors_of_a_relay(void)
 	    "HEAD has no body here either");
 }
 
-static void
-only_websockets(void)
+TEST(only_websockets)
 {
 	struct client   c = web_open();
 	struct msg_done done;
@@ -240,8 +231,7 @@ only_websockets(void)
 	client_close(&c);
 }
 
-static void
-too_long_to_be_good(void)
+TEST(too_long_to_be_good)
 {
 	struct client c = web_open();
 	struct msg    m;
@@ -258,8 +248,7 @@ too_long_to_be_good(void)
 	client_close(&c);
 }
 
-static void
-strange_answers(void)
+TEST(strange_answers)
 {
 	struct client   c = web_open();
 	struct msg_pong pong = { .version = "1" };
@@ -278,8 +267,7 @@ strange_answers(void)
 	client_close(&c);
 }
 
-static void
-closed_by_the_supervisor(void)
+TEST(closed_by_the_supervisor)
 {
 	struct msg_closing bye = { .code = "denied", .reason = "slow down" };
 	struct client      c = web_open();
@@ -302,18 +290,7 @@ main(void)
 	gate_quiet = true; /* of strange answers it tells */
 	web_plan(&s);
 	web_start(&s);
-	is_announced();
-	health();
-	health_fails();
-	readiness();
-	unknown_paths();
-	asks_who_it_is();
-	generations();
-	errors_of_a_relay();
-	only_websockets();
-	too_long_to_be_good();
-	strange_answers();
-	closed_by_the_supervisor();
+	run_tests();
 	web_stop();
 	done_testing();
 }

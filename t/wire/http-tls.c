@@ -112,8 +112,7 @@ speaks(int version, const char *name)
 	client_close(&c);
 }
 
-static void
-websocket(void)
+TEST(websocket)
 {
 	enum { BIG = 3 * 1024 * 1024 };
 	struct client   c = web_open();
@@ -143,8 +142,7 @@ websocket(void)
 	pass("and it leaves in order");
 }
 
-static void
-strangers(void)
+TEST(strangers)
 {
 	struct client c = web_open();
 
@@ -163,8 +161,7 @@ strangers(void)
 }
 
 /* The handshake has its time too; together with one that shakes hands and then says nothing. */
-static void
-silence(void)
+TEST(silence)
 {
 	struct client mute = web_open(), shaken = web_open();
 	SSL          *ssl = secure(&shaken, TLS1_3_VERSION);
@@ -221,9 +218,7 @@ main(void)
 	cmp_ok(proc_fds(), "<=", 7, "it holds stdio, link, two listeners and epoll: OpenSSL keeps no file open");
 	speaks(TLS1_3_VERSION, "TLSv1.3");
 	speaks(TLS1_2_VERSION, "TLSv1.2");
-	websocket();
-	strangers();
-	silence();
+	run_tests();
 	cmp_ok(exit_of_gateway(), "==", 0, "the gateway ends in order");
 	bad_keys(&cert, &key);
 	gate_close();

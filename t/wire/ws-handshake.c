@@ -35,8 +35,7 @@ shake(const char *path, const char *headers)
 	return head;
 }
 
-static void
-vectors(void)
+TEST(vectors)
 {
 	const char *head = shake("/rpc/ws", UP V13 KEY);
 
@@ -54,8 +53,7 @@ vectors(void)
 	    "^HTTP/1.1 101 ", "and a list in two headers");
 }
 
-static void
-subprotocols(void)
+TEST(subprotocols)
 {
 	like(shake(RELAY, UP V13 KEY "Sec-WebSocket-Protocol: mcp\r\n"), "\r\nSec-WebSocket-Protocol: mcp\r\n",
 	    "a relay selects mcp");
@@ -66,8 +64,7 @@ subprotocols(void)
 	unlike(shake("/rpc/ws", UP V13 KEY "Sec-WebSocket-Protocol: mcp\r\n"), "Protocol:", "/rpc/ws has none");
 }
 
-static void
-plans(void)
+TEST(plans)
 {
 	struct client c = web_open();
 
@@ -81,8 +78,7 @@ plans(void)
 	client_close(&c);
 }
 
-static void
-refusals(void)
+TEST(refusals)
 {
 	const char *head = shake("/rpc/ws", UP KEY "Sec-WebSocket-Version: 8\r\n");
 
@@ -111,8 +107,7 @@ refusals(void)
 }
 
 /* Frames behind the request in the same packet, and more while the supervisor thinks. */
-static void
-early_frames(void)
+TEST(early_frames)
 {
 	struct client   c = web_open(), other = web_open();
 	struct msg_done done;
@@ -136,8 +131,7 @@ early_frames(void)
 	client_close(&other);
 }
 
-static void
-late_for_nobody(void)
+TEST(late_for_nobody)
 {
 	struct client   c = web_open();
 	struct msg_done done;
@@ -163,12 +157,7 @@ main(void)
 	web_plan(&s);
 	s.relay_line_bytes = 4096;
 	web_start(&s);
-	vectors();
-	subprotocols();
-	plans();
-	refusals();
-	early_frames();
-	late_for_nobody();
+	run_tests();
 	web_stop();
 	done_testing();
 }

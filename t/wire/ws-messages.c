@@ -9,8 +9,7 @@
 
 enum { PIECE = 64 * 1024 };
 
-static void
-text_comes_back(void)
+TEST(text_comes_back)
 {
 	struct client c = web_socket();
 	char          many[70000];
@@ -34,8 +33,7 @@ text_comes_back(void)
 	client_close(&c);
 }
 
-static void
-byte_by_byte(void)
+TEST(byte_by_byte)
 {
 	static const char frame[] = "\x81\x85\x37\xfa\x21\x3d\x7f\x9f\x4d\x51\x58"; /* of RFC 6455, 5.7 */
 	struct client     c = web_socket();
@@ -68,8 +66,7 @@ letters(size_t n)
 	return p;
 }
 
-static void
-fragments(void)
+TEST(fragments)
 {
 	enum { BIG = 1000 * 1000 };
 	struct client c = web_socket();
@@ -92,8 +89,7 @@ fragments(void)
 	client_close(&c);
 }
 
-static void
-pings(void)
+TEST(pings)
 {
 	struct client c = web_socket();
 	char          full[125];
@@ -126,8 +122,7 @@ closed_by(const char *bytes, size_t n)
 
 #define CLOSED(bytes, want, name) like(closed_by(bytes, sizeof(bytes) - 1), "^" want, name)
 
-static void
-broken_frames(void)
+TEST(broken_frames)
 {
 	CLOSED("\x81\x02hi", "1002", "an unmasked frame");
 	CLOSED("\x83\x80....", "1002", "an opcode that is not used");
@@ -143,8 +138,7 @@ broken_frames(void)
 	CLOSED("\x88\x82\x00\x00\x00\x00\x03\xed", "1002", "with a code that must not be sent");
 }
 
-static void
-bad_text(void)
+TEST(bad_text)
 {
 	CLOSED("\x81\x81\x00\x00\x00\x00\xff", "1007", "a byte UTF-8 never has");
 	CLOSED("\x81\x82\x00\x00\x00\x00\xc0\x80", "1007", "an overlong NUL");
@@ -155,8 +149,7 @@ bad_text(void)
 	    "\x01\x81\x00\x00\x00\x00\xe2\x80\x81\x00\x00\x00\x00x", "1007", "or is broken off by the next fragment");
 }
 
-static void
-binary(void)
+TEST(binary)
 {
 	struct client c = web_socket();
 
@@ -172,8 +165,7 @@ binary(void)
 	client_close(&c);
 }
 
-static void
-size_is_bounded(void)
+TEST(size_is_bounded)
 {
 	struct client c = web_socket();
 	char         *big = letters(LIM_WS_MESSAGE);
@@ -209,8 +201,7 @@ size_is_bounded(void)
 	free(big);
 }
 
-static void
-fragments_are_bounded(void)
+TEST(fragments_are_bounded)
 {
 	struct client c = web_socket();
 
@@ -228,8 +219,7 @@ fragments_are_bounded(void)
 	client_close(&c);
 }
 
-static void
-asks_in_its_name(void)
+TEST(asks_in_its_name)
 {
 	struct client   c = web_socket();
 	struct msg_done done;
@@ -250,8 +240,7 @@ asks_in_its_name(void)
 }
 
 /* Any bytes behind a good handshake: whatever they do, the gateway lives. */
-static void
-noise(void)
+TEST(noise)
 {
 	char bytes[512];
 
@@ -275,17 +264,7 @@ main(void)
 
 	web_plan(&s);
 	web_start(&s);
-	text_comes_back();
-	byte_by_byte();
-	fragments();
-	pings();
-	broken_frames();
-	bad_text();
-	binary();
-	size_is_bounded();
-	fragments_are_bounded();
-	asks_in_its_name();
-	noise();
+	run_tests();
 	web_stop();
 	done_testing();
 }

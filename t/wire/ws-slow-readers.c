@@ -15,8 +15,7 @@ answers(struct client *c)
 	return web_hears(c, "x");
 }
 
-static void
-flood_waits(void)
+TEST(flood_waits)
 {
 	struct client c = web_socket(), other = web_socket();
 	long          before = proc_kib("VmHWM");
@@ -36,8 +35,7 @@ flood_waits(void)
 	client_close(&other);
 }
 
-static void
-drowned_is_dropped(void)
+TEST(drowned_is_dropped)
 {
 	struct client c = web_socket(), other = web_socket();
 
@@ -49,8 +47,7 @@ drowned_is_dropped(void)
 	client_close(&other);
 }
 
-static void
-unread_is_not_read(void)
+TEST(unread_is_not_read)
 {
 	struct client c = web_socket(), other = web_socket();
 	char         *big = malloc(8 * 1024 * 1024);
@@ -81,8 +78,7 @@ release(struct client *c)
 	sup_notice(MSG_OUTPUT, c->conn, &o);
 }
 
-static void
-held_guest(void)
+TEST(held_guest)
 {
 	struct client c = web_socket();
 
@@ -101,8 +97,7 @@ held_guest(void)
 	client_close(&c);
 }
 
-static void
-held_guest_fills_up(void)
+TEST(held_guest_fills_up)
 {
 	struct client c = web_socket();
 	char          kib[1024];
@@ -122,8 +117,7 @@ held_guest_fills_up(void)
 	client_close(&c);
 }
 
-static void
-closed_while_held(void)
+TEST(closed_while_held)
 {
 	struct client      c = web_socket();
 	struct msg_closing bye = { .code = "state", .reason = "over" };
@@ -169,12 +163,7 @@ main(void)
 
 	web_plan(&s);
 	web_start(&s);
-	flood_waits();
-	drowned_is_dropped();
-	unread_is_not_read();
-	held_guest();
-	held_guest_fills_up();
-	closed_while_held();
+	run_tests();
 	if (getenv("BOX_SLOW") != NULL)
 		silence();
 	web_stop();

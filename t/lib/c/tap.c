@@ -12,6 +12,40 @@ static struct {
 	char todo[NAME];
 } tap;
 
+static SLIST_HEAD(, tap_test) registered;
+
+/* Constructors run in no order that we could rely on: the order is that of the lines. */
+void
+tap_add(struct tap_test *t)
+{
+	struct tap_test *before = NULL, *at;
+
+	SLIST_FOREACH (at, &registered, next)
+		if (at->line < t->line)
+			before = at;
+	if (before == NULL)
+		SLIST_INSERT_HEAD(&registered, t, next);
+	else
+		SLIST_INSERT_AFTER(before, t, next);
+}
+
+void
+run_tests(void)
+{
+	struct tap_test *t;
+
+	SLIST_FOREACH (t, &registered, next)
+		t->run();
+}
+
+/* Of a file that has no other. */
+__attribute__((weak)) int
+main(void)
+{
+	run_tests();
+	return tap_done();
+}
+
 /* One comment line for each line of the text: a newline must not start a TAP line. */
 static void
 comment(FILE *out, const char *fmt, va_list ap)
@@ -264,8 +298,8 @@ tap_bail(const char *fmt, ...)
 	_Exit(255);
 }
 
-int
-tap_exit_status(void)
+static int
+exit_status(void)
 {
 	bool short_of_plan = tap.planned > 0 && tap.ran != tap.planned;
 
@@ -282,5 +316,5 @@ tap_done(void)
 	if (tap.planned <= 0)
 		printf("1..%d\n", tap.ran);
 	fflush(stdout);
-	return tap_exit_status();
+	return exit_status();
 }

@@ -1,7 +1,8 @@
 /*
  * A small TAP producer with libtap's face.  Results go to stdout, diagnostics to
- * stderr; main ends with done_testing() (or return exit_status() after a plan).
+ * stderr; main ends with done_testing(), and a file of TESTs alone needs none.
  *
+ *	TEST(reading) { ... }               a test; run_tests() runs those of the file, from top to bottom
  *	plan(3);  plan(SKIP_ALL, "needs root");
  *	ok(n > 0, "read %d bytes", n);      the name is a literal format, or left out
  *	is(got, "text", "the reply");       isnt, like and unlike the same
@@ -27,6 +28,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -37,6 +39,15 @@
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 enum { SKIP_ALL = -1 };
+
+#define TEST(name)                                                              \
+	static void                              test_##name(void);             \
+	__attribute__((constructor)) static void test_##name##_is_there(void)   \
+	{                                                                       \
+		static struct tap_test t = { test_##name, __LINE__, { NULL } }; \
+		tap_add(&t);                                                    \
+	}                                                                       \
+	static void test_##name(void)
 
 /* The " " before a name makes a name that was left out a valid format too. */
 #define plan(...) tap_plan(__VA_ARGS__, (const char *)NULL)
@@ -70,7 +81,6 @@ enum { SKIP_ALL = -1 };
 
 /* Says how many tests ran if no plan did, and is what main returns. */
 #define done_testing() return tap_done()
-#define exit_status() tap_exit_status()
 #define BAIL_OUT(...) tap_bail(" " __VA_ARGS__)
 #define must(cond, ...)                        \
 	do {                                   \
@@ -82,7 +92,14 @@ enum { SKIP_ALL = -1 };
 void diag(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* What the macros call.  Each returns whether the test passed. */
+/* What the macros call.  Each check returns whether it passed. */
+struct tap_test {
+	void (*run)(void);
+	int line;
+	SLIST_ENTRY(tap_test) next;
+};
+void tap_add(struct tap_test *);
+void run_tests(void);
 #define TAP_NAMED(f, a) __attribute__((format(printf, f, a)))
 void tap_plan(int tests, const char *why, ...);
 bool tap_ok(const char *file, int line, int cond, const char *text, const char *fmt, ...) TAP_NAMED(5, 6);
@@ -98,7 +115,6 @@ void tap_skip(int n, const char *fmt, ...) TAP_NAMED(2, 3);
 void tap_todo(const char *fmt, ...) TAP_NAMED(1, 2);
 void tap_todo_over(void);
 void tap_bail(const char *fmt, ...) __attribute__((noreturn)) TAP_NAMED(1, 2);
-int  tap_exit_status(void);
 int  tap_done(void);
 
 #endif
