@@ -133,4 +133,24 @@ is $bad 0 "pausing while commands start never fails"
 is "$(sort -u "$D/many")" x "every command that was taken ran to its end"
 is "$(box exec many -- echo alive)" alive "and the session lives on"
 is "$(boxctl inspect many -o json | sed -n 's/.*"worker_restarts": \([0-9]*\).*/\1/p')" 0 "without a fall of its worker"
+
+# a command that waits to be measured is not started in a paused session, where init would wait for it
+mkdir "$D/w"
+if boxctl create --name q --workspace-quota 8 --host-path "$D/w" >/dev/null && scan=$(pgrep -x box-scan -P "$(boxctl inspect q -o json | sed -n 's/.*"worker_pid": \([0-9]*\).*/\1/p')"); then
+	kill -STOP "$scan"
+	box exec q -- echo ran >"$D/late" 2>&1 &
+	late=$!
+	waits() { boxctl ps | awk '$1 == "q" { exit $5 != 1 }'; }
+	eventually waits
+	box pause q >/dev/null
+	kill -CONT "$scan"
+	eventually grep -q . "$D/late"
+	is "$(cat "$D/late")" "boxctl: session q was paused before the command was started; nothing ran" "a command that waited is refused"
+	vanish "$(boxctl inspect q -o json | sed -n 's/.*"worker_pid": \([0-9]*\).*/\1/p')"
+	eventually box resume q >/dev/null
+	is "$(box exec q -- echo ran)" ran "and a worker that was killed then is replaced"
+	wait $late
+else
+	skip 2 "the workspace is not measured here"
+fi
 done_testing

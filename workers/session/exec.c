@@ -280,6 +280,10 @@ exec_start(struct worker *w, struct msg *m, int mounts, struct err *e)
 
 	if (exec_check(x, e) == -1)
 		return -1;
+	if (w->pause != RUNNING) { /* it waited for its mounts, or to be measured: see pause.c */
+		err_session(e, E_STATE, "session %s was paused before the command was started; nothing ran", w->name);
+		return err_because(e, REASON_PAUSED, FIELD_NONE, 0);
+	}
 	if (cgroup_has_slots(&w->cgroup) && (slot = cgroup_slot_take(&w->cgroup, e)) == -1)
 		return -1;
 	struct exec *record = exec_add(w, m->id, slot);

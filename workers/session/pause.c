@@ -5,8 +5,8 @@
  *
  * A newborn that is frozen between its birth and its execve would keep init, which
  * waits for that, from serving anybody.  So init is asked first: when it answers, each
- * command that we sent before has been executed, and the supervisor sends no others
- * until the session goes on.
+ * command that we sent before has been executed.  The supervisor takes no others until
+ * the session goes on, and one that it took before and comes now is refused (exec_start).
  *
  * The state file says what is wanted and is written by the supervisor before it asks; a
  * worker that takes over freezes or thaws by it, wherever the one before had come to.
