@@ -95,6 +95,11 @@ TEST(offsets)
 	out(100, "x\nfour\n");
 	ok(w.finished && w.code == WS_INTERNAL && w.n == 3, "a hole is an error of ours");
 	relayws_close(&w);
+
+	begin(true, MIB);
+	out(UINT64_MAX - 20, "\nlonger than what is left of all offsets");
+	ok(w.n == 0 && w.acks == 0, "output at the end of all offsets is not taken");
+	relayws_close(&w);
 }
 
 /* Little is handed to a socket that does not take it; what is not is there for whoever comes next. */
