@@ -2,7 +2,7 @@
  * boxd: argv, configuration, build every actor, run, take them down.
  *
  *	SIGTERM, SIGINT   end every sandbox, then exit 0; a second one does not wait
- *	SIGUSR2           execute boxd anew in place; sandboxes stay and are taken over
+ *	SIGUSR2           execute boxd again in place; sandboxes stay and are taken over
  *	SIGHUP            read the rules for networks again (network.rules); no other option changes while running
  */
 #include <errno.h>
@@ -145,7 +145,7 @@ absolute_dir(struct config *c, const char *option, const char *dir, struct err *
 	if (dir == NULL)
 		return 0;
 	if (*dir != '/' && getcwd(cwd, sizeof(cwd)) == NULL)
-		return err_sys(e, "where are we");
+		return err_sys(e, "find the current directory");
 	snprintf(path, sizeof(path), "%s%s%s", cwd, *dir == '/' ? "" : "/", dir);
 	return config_set(c, option, path, e);
 }
@@ -232,7 +232,7 @@ on_upgrade(struct ev_loop *loop, ev_signal *w, int revents)
 	struct control *c = w->data;
 
 	(void)revents;
-	log_info("executing anew sessions=%zu", registry_count(c->boxd->registry));
+	log_info("executing again sessions=%zu", registry_count(c->boxd->registry));
 	notify("RELOADING=1");
 	c->exec_again = true;
 	ev_break(loop, EVBREAK_ALL);
@@ -329,7 +329,7 @@ boxd_open(struct boxd *h, struct dirs *d, struct auth_start *auth, struct err *e
 static void
 boxd_close(struct boxd *h)
 {
-	egress_close(&h->egress); /* results that wait for it can still be told */
+	egress_close(&h->egress); /* results that wait for it can still be sent */
 	gateway_close(&h->gateway);
 	spares_close(&h->spares);
 	registry_close(&h->registry);
@@ -349,7 +349,7 @@ boxd_close(struct boxd *h)
 	mountrules_close(&h->mountrules);
 }
 
-/* Gateway and workers end when their channel does; a moment later nothing of us is left. */
+/* Gateway and workers end when their channel closes; wait a moment for them. */
 static void
 await_children(void)
 {
@@ -479,7 +479,7 @@ main(int argc, char **argv)
 	boxd_close(&h);
 	if (exec_again) {
 		execv(self, argv);
-		log_error("execute %s anew: %s", self, strerror(errno));
+		log_error("execute %s again: %s", self, strerror(errno));
 		status = 1;
 	}
 	await_children();

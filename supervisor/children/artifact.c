@@ -1,8 +1,8 @@
 /*
- * Who wants a copy waits for the job that makes it.  There is one job for each copy, and one box-artifact for each job:
+ * A hold waits for the job that makes its copy.  Each copy has one job, and each job one box-artifact:
  *
  *	WAITING -> ASKED	box-artifact judges the paths and reads the manifest
- *	ASKED   -> COPYING	its size is told, and there is room
+ *	ASKED   -> COPYING	its size is known, and there is room
  *	COPYING -> DONE		all files are copied and verified; when the process has ended the copy gets its name
  *	   any  -> FAILED	it said why, or died, or took too long; what it has written is removed
  *
@@ -172,7 +172,7 @@ hold_take(struct artifact_hold *h, struct revision *r)
 	h->got[h->n_got++] = r;
 }
 
-/* As far as copies are there: 0 all of them, 1 it waits for the next. */
+/* Holds the copies that exist: 0 it has all of them, 1 it waits for the next. */
 static int
 hold_go_on(struct artifact_hold *h, struct err *e)
 {
@@ -198,7 +198,7 @@ hold_go_on(struct artifact_hold *h, struct err *e)
 	return 0;
 }
 
-/* Its job has ended.  Another's paths may have been to blame: then it tries its own. */
+/* Its job has ended.  If the job failed with another hold's paths, it tries its own. */
 static void
 hold_wake(struct artifact_hold *h, const struct want *w, const struct err *why)
 {
@@ -261,7 +261,7 @@ hold_new(struct boxd *boxd, const char *session, size_t n, struct err *e)
 	return h;
 }
 
-/* Nothing is to be made in most cases; then nothing of the mounts need be kept. */
+/* In most cases every copy exists already; then the mounts need not be copied. */
 static bool
 hold_take_all(struct artifact_hold *h, const struct msg_mount *m, size_t n)
 {
@@ -395,7 +395,7 @@ job_end(struct job *j)
 		LIST_REMOVE(h, next);
 		LIST_INSERT_HEAD(&woken, h, next);
 	}
-	/* one that is told may release others: they leave the list by themselves */
+	/* a hold that is woken may release others: they leave the list by themselves */
 	while ((h = LIST_FIRST(&woken)) != NULL) {
 		LIST_REMOVE(h, next);
 		hold_wake(h, &j->want, j->stage == FAILED ? &j->why : NULL);
@@ -444,7 +444,7 @@ on_msg(void *arg, struct msg *m)
 	} else if (m->type == MSG_ARTIFACT_FAILED && j->stage != DONE) {
 		on_failed(j, m->body);
 	} else {
-		err_set(&e, E_CRASH, "box-artifact said %s out of turn", msg_name(m->type));
+		err_set(&e, E_CRASH, "box-artifact sent an unexpected %s", msg_name(m->type));
 		job_fail(j, &e);
 	}
 }
@@ -470,7 +470,7 @@ on_copy_timer(struct ev_loop *loop, ev_timer *t, int revents)
 
 	(void)loop;
 	(void)revents;
-	err_set(&e, E_ARTIFACT, "it took longer than %.0f seconds to copy", LIM_ARTIFACT_SEC);
+	err_set(&e, E_ARTIFACT, "copying it took longer than %.0f seconds", LIM_ARTIFACT_SEC);
 	job_fail(t->data, &e);
 }
 
@@ -549,7 +549,7 @@ on_start_timer(struct ev_loop *loop, ev_timer *t, int revents)
 		if (job_start(j, &e) == 0)
 			continue;
 		job_fail(j, &e);
-		if (j->child == NULL) /* else its death is told */
+		if (j->child == NULL) /* else on_gone() ends it */
 			job_end(j);
 	}
 }

@@ -31,7 +31,7 @@ typedef void artifact_fn(void *arg, const struct err *why);
  *	 1	*hold is set, and fn is called later, never from within this call
  *	-1	refused at once
  *
- * A hold whose fn was told of a failure still has to be released.  The mounts are copied.
+ * A hold whose fn got a failure still has to be released.  The mounts are copied.
  */
 int artifact_hold(struct boxd *, const char *session, const struct msg_mount *, size_t n, artifact_fn *, void *arg,
     struct artifact_hold **hold, struct err *);
@@ -39,18 +39,18 @@ int artifact_hold(struct boxd *, const char *session, const struct msg_mount *, 
 /* The same for a session that lives already: what is there is held, nothing is made, nothing fails. */
 struct artifact_hold *artifact_hold_again(struct boxd *, const char *session, const struct msg_mount *, size_t n);
 
-/* For a command of before our time, of which nobody knows what is mounted for it: all that its workspace has. */
+/* For a command of an earlier boxd, whose mounts are unknown: all copies of its workspace. */
 struct artifact_hold *artifact_hold_all(struct boxd *, const char *session);
 
-/* Also while fn is still to be called: then it never is.  NULL is no hold. */
+/* Also before fn was called: then it never is.  NULL is ignored. */
 void artifact_release(struct artifact_hold **);
 
-/* Of two holds of the same digests: do they hold the same copies?  0 of none.  Copies that were made anew have another number. */
+/* The highest number among its copies, or 0.  Two holds of the same digests hold the same copies if their numbers match. */
 uint64_t artifact_newest(const struct artifact_hold *);
 
 /*
  * Where the worker finds the copies of a session's workspace: <64 digits>/package in this directory.  Owned by the caller;
- * -1: there are none.
+ * -1: the workspace has no copies.
  */
 int artifact_dir(const struct boxd *, const char *session);
 

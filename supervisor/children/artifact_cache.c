@@ -191,7 +191,7 @@ fits_all(const struct room *r)
 	return fits_shelf(r) && r->bytes <= r->config->artifacts_total_mb * MIB;
 }
 
-/* Mark what would have to go, of this shelf or (NULL) of any, until it fits. */
+/* Mark copies of this shelf, or of any (NULL), to be dropped until the new one fits. */
 static void
 mark_to_drop(struct artifacts *a, struct room *room, const struct shelf *of, bool (*enough)(const struct room *))
 {
@@ -323,7 +323,7 @@ is_digits(const char *name)
 	return strlen(name) == DIGEST_DIGITS && strspn(name, "0123456789abcdef") == DIGEST_DIGITS;
 }
 
-/* -1: that is none, or not a whole one. */
+/* -1: this is not a whole copy. */
 static int
 read_about(int shelf, const char *digits, uint64_t *bytes, uint64_t *entries, uint64_t *used_sec)
 {
@@ -345,7 +345,7 @@ load_revision(struct artifacts *a, struct shelf *s, int shelf, const char *name,
 	uint64_t bytes, entries, used_sec;
 
 	if (read_about(shelf, name, &bytes, &entries, &used_sec) == -1) {
-		log_warn("artifacts: %s/%s is not whole", s->ns, log_escape(name, strlen(name)));
+		log_warn("artifacts: %s/%s is incomplete", s->ns, log_escape(name, strlen(name)));
 		throw_away(a, shelf, name);
 		return 0;
 	}
@@ -392,7 +392,7 @@ load_shelf(struct artifacts *a, void *arg, int dir, const char *name, struct err
 
 	(void)arg;
 	if (fd == -1 || s == NULL) {
-		log_warn("artifacts: %s is no workspace's", log_escape(name, strlen(name)));
+		log_warn("artifacts: %s does not belong to a workspace", log_escape(name, strlen(name)));
 		return 0;
 	}
 	return each_name(fd, load_in_shelf, a, s, e);

@@ -29,7 +29,7 @@ struct revision {
 	uint64_t      number; /* rises with each copy that is made */
 	uint64_t      bytes, entries;
 	uint64_t      holds;
-	uint64_t      used_sec; /* since the epoch, as its directory tells */
+	uint64_t      used_sec; /* since the epoch, from the time of its directory */
 	bool          dropping; /* while room is looked for */
 };
 
@@ -58,7 +58,7 @@ void cache_close(struct artifacts *);
 /* Of a session's workspace, new if need be; NULL: no memory. */
 struct shelf *cache_shelf(struct artifacts *, const char *session);
 
-/* NULL: there is none.  cache_use: it is wanted now. */
+/* NULL: it is not in the cache.  cache_use: it counts as used now. */
 struct revision *cache_find(const struct artifacts *, const struct shelf *, const char *digits);
 void             cache_use(struct artifacts *, struct revision *);
 

@@ -1,8 +1,8 @@
 /*
  * Workers are spawned, never forked: the supervisor may be large, and a fork copies
  * its page tables.  Each gets its channel on descriptor 3, standard error to log
- * to, and nothing else.  A death is told once both the process is reaped and its
- * channel is read to the end, so no last word is lost.
+ * to, and nothing else.  on_gone is called when the process is reaped and its
+ * channel is read to the end, so that no last message is lost.
  */
 #include "children/child.h"
 
@@ -70,7 +70,7 @@ on_silence(void *arg, const struct err *why)
 		log_error("worker=%d link: %s", c->pid, why->text);
 	c->silent = true;
 	if (!c->reaped)
-		kill(c->pid, SIGKILL); /* deaf and dumb is as good as dead */
+		kill(c->pid, SIGKILL); /* a worker without a channel is useless */
 	gone_if_over(c);
 }
 

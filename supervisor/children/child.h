@@ -28,10 +28,10 @@ pid_t        child_pid(const struct child *);
 
 void child_kill(struct child *);
 
-/* Forget it.  A worker ends by itself when its channel does. */
+/* Close its channel, which makes a worker end by itself. */
 void child_close(struct child **);
 
-/* Kill it, too.  NULL is no child. */
+/* Kill it, too.  NULL is ignored. */
 void child_end(struct child **);
 
 /* "signal=9" or "exit=1", for the log. */

@@ -147,7 +147,7 @@ keep_info(struct net_session *s, const struct msg_net_info *info)
 		s->info = copy;
 }
 
-/* What a session is told of is kept, as what was counted last. */
+/* The numbers that a session gets are kept as the latest. */
 static void
 on_answer(void *arg, void *tag, const struct msg *reply)
 {
@@ -157,7 +157,7 @@ on_answer(void *arg, void *tag, const struct msg *reply)
 		keep_info(s, reply->body);
 }
 
-/* One that is being started will know what was refused meanwhile: the namespace keeps that. */
+/* A box-egress that is starting learns what was refused meanwhile from the namespace. */
 void
 egress_look(struct egress *g, uint64_t id, bool flows, ask_fn *fn, void *arg)
 {

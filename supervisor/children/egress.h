@@ -1,7 +1,7 @@
 /*
- * box-egress seen from outside: the only way out for sessions whose network is on.  It is started by the first of
- * them, and started again when it dies.  What it needs to serve a session is kept here, so that a new one goes on
- * where the old one was: open connections are lost, rules and numbers are not.
+ * Supervises box-egress, the only way out for sessions whose network is on.  The first of them starts it, and it is
+ * restarted when it dies.  What it needs to serve a session is kept here, so that a restart loses open connections, but
+ * no rules and no counters.
  *
  * The operator's rules are here as well.
  */
@@ -17,7 +17,7 @@ struct egress;
 struct egress *egress_open(struct boxd *, struct err *);
 void           egress_close(struct egress **);
 
-/* One is going to be needed. */
+/* Start box-egress: a session is about to need it. */
 void egress_wake(struct egress *);
 
 struct egress_session {
@@ -27,11 +27,11 @@ struct egress_session {
 	int                listener, dns, refusals; /* taken in any case; refusals may be -1 */
 };
 
-/* Let a session out.  One that is known keeps what it has. */
+/* Turn a session's network on.  Nothing changes if it is on already. */
 int  egress_join(struct egress *, const struct egress_session *, struct err *);
 void egress_leave(struct egress *, uint64_t id);
 
-/* As it was told last; lent until the loop runs. */
+/* As box-egress reported it last; lent until the loop runs. */
 struct msg_net_info egress_info(const struct egress *, uint64_t id);
 
 /*

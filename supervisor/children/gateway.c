@@ -44,7 +44,7 @@ on_conn_open(struct gateway *g, const struct msg *m)
 	const struct msg_conn_open *open = m->body;
 	struct err                  e = { 0 };
 
-	/* one that was taken over could go on for ever */
+	/* a compromised gateway could go on for ever */
 	if (identities_count(g->clients) >= 2 * g->boxd->config->max_connections)
 		err_set(&e, E_BUSY, "too many connections");
 	else if (identity_admit(g->clients, m->conn, open->peer, open->speaks, &e) == 0)
@@ -52,7 +52,7 @@ on_conn_open(struct gateway *g, const struct msg *m)
 	conn_refuse(g, m->conn, &e);
 }
 
-/* 0: all of them.  What waits for an answer to it waits no more. */
+/* 0: all of them.  Nothing waits for an answer to it any more. */
 static void
 forget_conn(struct gateway *g, uint64_t conn)
 {
@@ -92,7 +92,7 @@ on_msg(void *arg, struct msg *m)
 			log_info("gateway=%d ready", child_pid(service_child(g->service)));
 		return;
 	}
-	/* one that was taken over may say anything, also that a request is of boxd itself */
+	/* a compromised gateway may send anything, also a request in the name of boxd */
 	if (m->conn >> CONNS_PER_GATEWAY_BITS != g->starts)
 		log_error("gateway=%d speaks for connection %lu, which is not one of its own",
 		    child_pid(service_child(g->service)), m->conn);
@@ -171,7 +171,7 @@ gateway_close(struct gateway **gp)
 	if (g == NULL)
 		return;
 	if (g->boxd->auth != NULL)
-		auth_conn_gone(g->boxd->auth, 0); /* before those it waits for are told that all is over */
+		auth_conn_gone(g->boxd->auth, 0); /* before the requests that it waits for fail */
 	*gp = NULL;
 	tally_clear(&g->refusals);
 	service_close(&g->service);
@@ -180,7 +180,7 @@ gateway_close(struct gateway **gp)
 	free(g);
 }
 
-/* A gateway that takes no more is stuck; its clients are better off with the next one. */
+/* A gateway that does not read is stuck; its clients are better off with the next one. */
 static void
 check_sent(struct gateway *g, int r, const struct err *e)
 {

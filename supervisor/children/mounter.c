@@ -84,7 +84,7 @@ hash_text(crypto_generichash_state *h, const char *text)
 	crypto_generichash_update(h, (const uint8_t *)text, strlen(text) + 1);
 }
 
-/* What is asked for.  Copies of artifacts that were made anew are others, though they hold the same. */
+/* A hash of what is asked for.  An artifact that was copied again is another copy, although its files are the same. */
 static void
 plan_key(const struct plan *p, const struct artifact_hold *held, uint8_t key[MOUNTSET_KEY])
 {
@@ -249,7 +249,7 @@ on_msg(void *arg, struct msg *m)
 	ask_answer(by, a, msg_take_fd(m, made->mounts), made->mounts == -1 ? &why : NULL);
 }
 
-/* What it had in hand is asked for once more. */
+/* What it was doing is asked for once more. */
 static void
 on_gone(void *arg, pid_t pid, const char *how, struct err *why)
 {
@@ -344,8 +344,7 @@ mounter_ask(
 		return ask_send(m, s, &p, r->exec, kept, e) == -1 ? -1 : 1;
 	if ((a = ask_new(s, r->exec, key)) == NULL)
 		return err_set(e, E_SYS, "no memory for a command's mounts");
-	if (ask_send(m, s, &p, r->exec, kept, e) == -1 &&
-	    e->code != E_CRASH) { /* it just died: its end is told, and asks again */
+	if (ask_send(m, s, &p, r->exec, kept, e) == -1 && e->code != E_CRASH) { /* it just died: on_gone() asks again */
 		free(a);
 		return -1;
 	}

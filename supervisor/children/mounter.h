@@ -17,7 +17,7 @@ struct request;
 struct mounter *mounter_open(struct boxd *, struct err *);
 void            mounter_close(struct mounter **);
 
-/* Refuse what can be seen to be wrong, and tell whether it must see other mounts than its session has. */
+/* Refuse what is obviously wrong, and find out whether it needs other mounts than its session has. */
 int mounter_check(const struct msg_spec *session, const struct msg_exec *, bool *needed, struct err *);
 
 /*
@@ -27,7 +27,7 @@ int mounter_check(const struct msg_spec *session, const struct msg_exec *, bool 
 int mounter_ask(
     struct mounter *, struct session *, const struct msg_exec *, const struct request *, int *ns, struct err *);
 
-/* Nothing of what is kept for it is good any more. */
+/* Drop everything that is kept for this session. */
 void mounter_forget(struct mounter *, const struct session *);
 
 #endif

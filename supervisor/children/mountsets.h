@@ -13,7 +13,7 @@ enum { MOUNTSET_KEY = 32 };
 
 struct mountset {
 	int   ns;      /* borrowed */
-	char *sources; /* what is mounted in it, as the process that did it tells */
+	char *sources; /* what is mounted in it, as the process that mounted it reported */
 };
 
 struct mountsets *mountsets_open(struct ev_loop *);

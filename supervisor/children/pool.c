@@ -125,7 +125,7 @@ ask_workspace(struct boxd *h, const char *ns, ask_fn *fn, void *arg, struct err 
 	if (*base == '\0')
 		return err_set(e, E_READINESS, "Managed sandbox admission requires box.local.default_workspace");
 	if (ask.size_mb < LIM_VOLUME_MB)
-		return err_set(e, E_READINESS, "a volume of %lu MiB is too small for a workspace: %d are the least",
+		return err_set(e, E_READINESS, "a volume of %lu MiB is too small for a workspace: the minimum is %d",
 		    ask.size_mb, LIM_VOLUME_MB);
 	snprintf(path, sizeof(path), "%s/tenants/%s", base, ns);
 	ask.inodes = ask.size_mb * MIB / INODE_BYTES;
@@ -169,7 +169,7 @@ mount_all(struct pool *p, struct err *e)
 		if (errno != EINTR)
 			return err_sys(e, "wait for box-pool");
 	if (status != 0)
-		log_error("box-pool: not every volume is mounted (%s)", child_status(status).text);
+		log_error("box-pool: some volumes could not be mounted (%s)", child_status(status).text);
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /*
  * The namespace of a sandbox refuses ranges of netrange.def by itself, but for networks that the operator's rules opened
- * when it was built.  After other rules were read, every living sandbox is told what is open now: by a worker of its own
- * kind that enters the namespace and ends, one after the other.
+ * when it was built.  After a change of the rules every living sandbox is updated, one after the other: a box-session
+ * enters its namespace, sets what is open now, and ends.
  */
 #ifndef SUPERVISOR_REOPEN_H
 #define SUPERVISOR_REOPEN_H

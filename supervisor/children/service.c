@@ -93,7 +93,7 @@ request_answer_failure(struct request *r, const struct err *why)
 	request_answer(r, &(struct msg){ .envelope = ENV_REPLY, .failed = true, .error = *why });
 }
 
-/* What this process has, or (NULL) what waits; but not what is asked meanwhile. */
+/* Requests that this process has, or (NULL) that wait; but not those that are added meanwhile. */
 static void
 requests_fail_at(struct service *s, const struct process *p, const struct err *why)
 {
@@ -117,7 +117,7 @@ service_fail_all(struct service *s, const struct err *why)
 		requests_fail_at(s, p, why);
 }
 
-/* From now on: any answer puts it off, and without a request there is no clock. */
+/* The time to answer starts now, if a request is due. */
 static void
 process_watch(struct process *p)
 {
@@ -172,7 +172,7 @@ on_wait_timer(struct ev_loop *loop, ev_timer *t, int revents)
 
 /* ---- one process ------------------------------------------------------------------------- */
 
-/* Its requests are somebody else's matter. */
+/* It has no request left. */
 static void
 process_end(struct process *p)
 {
@@ -280,7 +280,7 @@ on_msg(void *arg, struct msg *m)
 		s->plan->on_msg(s->owner, m);
 }
 
-/* It stays in memory until its requests are told from those that are asked now. */
+/* It is freed last: its address marks its requests, while new ones may be added. */
 static void
 on_gone(void *arg, int status)
 {

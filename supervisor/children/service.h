@@ -1,12 +1,12 @@
 /*
- * A helper process of boxd: started when it is needed, asked, and started again when it dies.
+ * A helper process of boxd: started when it is needed, and restarted when it dies.
  *
  *	STARTING -> SERVING	it said that it is ready, or its plan wants no such message
  *	SERVING  -> LEAVING	another took its place, and it still has requests in hand
  *	   any   -> gone	it died, did not answer in time, or was refused
  *
- * A request waits until a process serves, and fails with the process that has it.  The owner knows what the messages
- * mean; its functions may ask again, but not close the service.
+ * A request waits until a process serves, and fails if the process that has it dies.  The owner knows what the messages
+ * mean; its functions may make requests, but not close the service.
  */
 #ifndef SUPERVISOR_SERVICE_H
 #define SUPERVISOR_SERVICE_H
@@ -33,7 +33,7 @@ struct service_plan {
 
 	/* One that starts said this: -1 and why refuses it.  May be NULL. */
 	int (*judge)(void *owner, const struct msg *, struct err *);
-	/* It serves, and gets what waits after this.  May be NULL; there is none without a ready message. */
+	/* It serves; waiting requests are sent after this.  May be NULL, and is without a ready message. */
 	void (*on_ready)(void *owner, const struct msg *);
 	/* A candidate was refused, died or was late; nothing has changed.  Only for who calls service_try(). */
 	void (*on_refused)(void *owner, const struct err *why);
@@ -53,7 +53,7 @@ struct service *service_open(struct boxd *, const struct service_plan *, void *o
 /* Requests that wait or are in hand are answered no more. */
 void service_close(struct service **);
 
-/* Unless one starts, serves, or will be started after a death.  -1: it will be tried again as its policy has it. */
+/* Unless a process starts, serves or will be restarted.  -1: its policy says when it is tried again. */
 int service_start(struct service *, struct err *);
 
 /* Start a candidate beside the one that serves, which it replaces when it is ready. */
@@ -74,7 +74,7 @@ void service_ask_own(struct service *, enum msg_type, const void *body, void *ta
 /* All requests are answered with this. */
 void service_fail_all(struct service *, const struct err *why);
 
-/* A notice to the one that serves, if there is one.  One that cannot take it is killed: it would not know what it must. */
+/* A notice to the process that serves, if one does.  A process that cannot take it is killed, as it would miss it. */
 void service_tell(struct service *, enum msg_type, const void *body);
 
 /* The one that serves, or NULL. */

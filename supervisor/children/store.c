@@ -20,7 +20,7 @@
 #include "langbot/tenancy.h"
 #include "wire/owned_msg.h"
 
-/* A request that box-store has or shall get, also when nobody wants its answer any more. */
+/* A request that box-store has or will get, even if nobody wants its answer any more. */
 struct held {
 	LIST_ENTRY(held) next;
 	size_t bytes;                 /* that it keeps in memory, here or there */
@@ -38,7 +38,7 @@ struct store {
 	struct msg_box_local local;      /* the configuration in force */
 	struct owned_msg     tried_kept; /* the same of the one that is tried */
 	struct msg_box_local tried;
-	ask_fn              *configured; /* who configures; NULL: nothing is tried */
+	ask_fn              *configured; /* gets the answer; NULL: no configuration is being tried */
 	void                *configured_arg;
 };
 
@@ -57,7 +57,7 @@ on_start(void *arg, struct link *l, struct err *e)
 	return link_send(l, MSG_STORE_START, 0, 0, &m, e);
 }
 
-/* Whoever configured hears of it. */
+/* Answers store_configure(). */
 static void
 configure_reply(struct store *s, const struct msg *m)
 {

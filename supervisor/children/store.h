@@ -1,6 +1,6 @@
 /*
- * box-store seen from outside: skills and LangBot's workspace directories.  There is none until it is needed
- * or configured; one that dies is started again, and what it was doing is told to have failed.
+ * box-store seen from outside: skills and LangBot's workspace directories.  It is started when it is needed
+ * or configured, and restarted when it dies; the requests that it had fail.
  */
 #ifndef SUPERVISOR_STORE_H
 #define SUPERVISOR_STORE_H

@@ -286,7 +286,7 @@ set_names(
 			return err_set(
 			    e, E_INVALID, "%s: '%s' is not %s", o->name, log_escape(name, strlen(name)), what);
 		if (++n > NAMES)
-			return err_set(e, E_INVALID, "%s: more than %d are too many", o->name, NAMES);
+			return err_set(e, E_INVALID, "%s: at most %d are allowed", o->name, NAMES);
 	}
 	return 0;
 }
@@ -382,7 +382,7 @@ check_listen(const struct config *c, struct err *e)
 
 	address_text(&c->listen, at);
 	if (tls != (*c->tls_key != '\0'))
-		return err_set(e, E_INVALID, "tls_certificate and tls_key: both must be set, or none");
+		return err_set(e, E_INVALID, "tls_certificate and tls_key: set both or neither");
 	if (address_is_loopback(&c->listen))
 		return 0;
 	if (config_trusts_everybody(c))

@@ -55,7 +55,7 @@ int config_parse(struct config *, FILE *, const char *name, struct err *);
 /* May clients of LangBot's door come in without a token? */
 bool config_trusts_everybody(const struct config *);
 
-/* What no single option can tell. */
+/* Checks that concern more than one option. */
 int config_check(const struct config *, struct err *);
 
 /* One option, as on a line of the file. */

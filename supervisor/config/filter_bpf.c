@@ -255,7 +255,7 @@ segments_of(struct segment *v, const struct entry *e, size_t n, uint32_t otherwi
 
 /*
  * i386 has some calls twice, by number and through socketcall, whose arguments no
- * filter can see; libseccomp then tells a number of its own for both.
+ * filter can see; libseccomp then has a number of its own for both.
  */
 static int
 number_in(uint32_t abi, const struct filter_rule *r)

@@ -328,7 +328,7 @@ is_decided(const struct filter_policy *p, const char *call)
 	return false;
 }
 
-/* A list of allowed calls may name one that was refused above it: whoever adds rules need not take the list apart. */
+/* A list of allowed calls may name one that was refused above it: adding rules must not require taking the list apart. */
 static int
 add_rule(struct filter_policy *p, const struct filter_rule *r, struct err *e)
 {

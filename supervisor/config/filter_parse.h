@@ -1,5 +1,5 @@
 /*
- * The seccomp policy as text: etc/seccomp.policy, which also tells the language.
+ * The seccomp policy as text: etc/seccomp.policy, which also explains the language.
  */
 #ifndef SUPERVISOR_FILTER_PARSE_H
 #define SUPERVISOR_FILTER_PARSE_H

@@ -51,11 +51,11 @@ parse_prefix(struct netrule *r, const struct netaddr *a, const char *word, struc
 	r->prefix = (unsigned)n;
 	if (!is_network(a, r->prefix))
 		return err_set(
-		    e, E_INVALID, "%s/%u is no network: bits behind its prefix are set", r->address, r->prefix);
+		    e, E_INVALID, "%s/%u is not a network: bits after its prefix are set", r->address, r->prefix);
 	return 0;
 }
 
-/* 1: it is none at all. */
+/* 1: it is not an address. */
 static int
 parse_address(struct netrule *r, const char *word, struct err *e)
 {
@@ -67,7 +67,7 @@ parse_address(struct netrule *r, const char *word, struct err *e)
 	if (slash != NULL)
 		*slash = '\0';
 	if (!netaddr_parse(text, &a))
-		return slash == NULL ? 1 : word_is_wrong(e, "the address", text, "is none");
+		return slash == NULL ? 1 : word_is_wrong(e, "the address", text, "is not valid");
 	netaddr_text(&a, r->address);
 	r->prefix = netaddr_bits(&a);
 	return slash == NULL ? 0 : parse_prefix(r, &a, slash + 1, e);
@@ -111,7 +111,7 @@ parse_name(struct netrule *r, const char *word, struct err *e)
 	r->name[n] = '\0';
 	if (!is_name(strncmp(r->name, "*.", 2) == 0 ? r->name + 2 : r->name))
 		return word_is_wrong(e, "the target", word,
-		    "is no name, no address and not 'all'; a name is written in ASCII, and * stands only before its "
+		    "is not a name, an address or 'all'; a name is written in ASCII, and * stands only before its "
 		    "first dot");
 	return 0;
 }
@@ -149,7 +149,7 @@ netrule_parse(struct netrule *r, const char *text, struct err *e)
 
 	*r = (struct netrule){ .port_high = 65535 };
 	if (snprintf(copy, sizeof(copy), "%s", text) >= (int)sizeof(copy))
-		return err_set(e, E_INVALID, "a rule has %d characters at most", LIM_NET_RULE);
+		return err_set(e, E_INVALID, "a rule has at most %d characters", LIM_NET_RULE);
 	for (char *w; n <= WORDS && (w = strtok_r(rest, " \t\r\n", &rest)) != NULL;)
 		word[n++] = w;
 	if (n != 2 && n != 4)

@@ -14,7 +14,7 @@ struct netrule {
 	char             text[LIM_NET_RULE + 1]; /* one blank between its words */
 };
 
-/* -1: the text tells which word is wrong, and what could stand there. */
+/* -1: the text names the wrong word and what is allowed there. */
 int netrule_parse(struct netrule *, const char *text, struct err *);
 
 #endif

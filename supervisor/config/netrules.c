@@ -48,7 +48,7 @@ add_section(struct netrules *r, const char *name, size_t len, size_t *section, s
 {
 	for (*section = 0; *section < r->n_sets; ++*section)
 		if (strlen(r->names[*section]) == len && strncmp(r->names[*section], name, len) == 0)
-			return len == 0 ? 0 : err_set(e, E_INVALID, "section [%.*s] is there twice", (int)len, name);
+			return len == 0 ? 0 : err_set(e, E_INVALID, "section [%.*s] occurs twice", (int)len, name);
 	if (r->n_sets == LIM_NET_SETS)
 		return err_set(e, E_INVALID, "more than %d sections", LIM_NET_SETS - 1);
 	r->names[r->n_sets] = strndup(name, len);

@@ -14,7 +14,7 @@
 #include "core/registry.h"
 #include "host/statefile.h"
 
-/* Why this one cannot be taken over; 0 when it can. */
+/* -1: the reason why this session cannot be adopted. */
 static int
 check_adoptable(const struct boxd *h, uint64_t id, const struct msg_session_state *st, struct err *e)
 {
@@ -23,13 +23,13 @@ check_adoptable(const struct boxd *h, uint64_t id, const struct msg_session_stat
 	if (process_start((pid_t)st->init_pid) != st->init_start)
 		return err_set(e, E_NOTFOUND, "its init is gone");
 	if (session_was_spare(st->session))
-		return err_set(e, E_STATE, "it was built ahead and never used");
+		return err_set(e, E_STATE, "it is an unused spare");
 	if (registry_find(h->registry, st->session) != NULL)
 		return err_set(e, E_CONFLICT, "another session has its name");
 	return 0;
 }
 
-/* The session that this directory is the state of, or the sweeping of its rest. */
+/* The session whose state directory this is, adopted or to be swept. */
 static struct session *
 adopt_dir(struct boxd *h, uint64_t id, int dir, struct err *e)
 {
@@ -41,11 +41,11 @@ adopt_dir(struct boxd *h, uint64_t id, int dir, struct err *e)
 	struct session                 *s;
 
 	if (st != NULL && check_adoptable(h, id, st, &why) == 0) {
-		log_info("session=%lu name=%s found standing", id, st->session);
+		log_info("session=%lu name=%s adopted", id, st->session);
 		registry_claim(h->registry, (uint32_t)st->uid_base);
 		s = session_adopt(h, st, dir, e);
 	} else {
-		log_info("session=%lu left over and swept: %s", id, why.text);
+		log_info("session=%lu cannot be adopted and is swept: %s", id, why.text);
 		s = session_sweep(h, id, st, dir, e);
 	}
 	msg_clear(&m);

@@ -1,4 +1,4 @@
-/* At start: every session an earlier boxd left is taken over, or swept away. */
+/* At start: adopt every session that an earlier boxd left, or sweep its rest. */
 #ifndef SUPERVISOR_ADOPT_H
 #define SUPERVISOR_ADOPT_H
 

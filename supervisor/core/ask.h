@@ -1,6 +1,6 @@
 /*
- * Requests of boxd's own.  Most are routed to a session as a client's would be, some go to a helper process; all are
- * answered to a function.  What several steps are needed for is one such request after the other.
+ * Requests that boxd makes itself.  Most are routed to a session as a client's would be, some go to a helper; a function
+ * receives the reply.  A task of several steps makes one such request after the other.
  */
 #ifndef SUPERVISOR_ASK_H
 #define SUPERVISOR_ASK_H
@@ -25,13 +25,13 @@ void         asks_close(struct asks **);
  */
 uint64_t ask(struct boxd *, enum msg_type, const void *body, ask_fn *, void *arg, struct err *);
 
-/* The same, but a refusal is an answer as well, and *id (NULL: of no interest) is set before fn may be called. */
+/* The same, but a refusal is an answer as well, and *id (may be NULL) is set before fn may be called. */
 void ask_as(struct boxd *, uint64_t *id, enum msg_type, const void *body, ask_fn *, void *arg);
 
-/* The id alone, for whoever else is going to answer it: with a reply to (CONN_OWN, id).  0 and why: no memory. */
+/* The id alone, for somebody else to answer with a reply to (CONN_OWN, id).  0 and why: no memory. */
 uint64_t ask_open(struct boxd *, enum msg_type, ask_fn *, void *arg, struct err *);
 
-/* The answer is not wanted any more; a command is cancelled.  0 is no request. */
+/* Nobody wants the answer any more; a command is cancelled.  An id of 0 is ignored. */
 void ask_drop(struct boxd *, uint64_t id);
 
 /* Cancel a command of ours.  One that cannot be cancelled has ended. */

@@ -20,7 +20,7 @@ is_trial(const struct msg *m, const char *name)
 	return m->conn == CONN_OWN && strncmp(name, TRIAL_PREFIX, strlen(TRIAL_PREFIX)) == 0;
 }
 
-/* Rules that are none are told before anything is made.  An agent's profile need not have a section. */
+/* Reports invalid rules before anything is made.  An agent's profile needs no section in the file of rules. */
 static int
 check_network(const struct boxd *h, const struct msg *m, const struct msg_spec *s, struct err *e)
 {
@@ -36,7 +36,7 @@ check_network(const struct boxd *h, const struct msg *m, const struct msg_spec *
 	return good ? 0 : -1;
 }
 
-/* What is to be done without the image is the operator's choice. */
+/* The operator chooses what happens when the image is missing. */
 static int
 check_image(const struct boxd *h, const struct msg_spec *s, struct err *e)
 {
@@ -51,7 +51,7 @@ check_image(const struct boxd *h, const struct msg_spec *s, struct err *e)
 	    s->image);
 }
 
-/* Can the machine do what this spec asks for, be it for a new session or for one that is there? */
+/* Can the machine do what this spec asks for, in a new session or in an existing one? */
 static int
 check_machine(const struct boxd *h, const struct msg_spec *s, struct err *e)
 {
@@ -75,7 +75,7 @@ session_make(struct boxd *h, const char *name, const struct msg_spec *spec, cons
 
 	if (check_image(h, spec, e) == -1)
 		return -1;
-	/* a full boxd is no reason to call the machine not ready, which would stop those who are in it */
+	/* a trial ignores a full boxd: the machine would count as not ready, and all running sessions would end */
 	if (!is_trial(m, name) && registry_room(h->registry, name, e) == -1)
 		return -1;
 	struct session *s = registry_take_spare(h->registry, name, spec);

@@ -1,4 +1,4 @@
-/* CREATE: the session of that name as it is, made once more, or made; or why not. */
+/* CREATE: use the session of that name, or make it. */
 #ifndef SUPERVISOR_CREATE_H
 #define SUPERVISOR_CREATE_H
 

@@ -34,8 +34,7 @@ choose_dir(
 	else if (home != NULL && *home == '/')
 		snprintf(out, PATH_MAX, "%s/%s", home, below_home);
 	else
-		return err_set(
-		    e, E_INVALID, "neither %s nor HOME is set: say where with --state-dir and --runtime-dir", xdg);
+		return err_set(e, E_INVALID, "neither %s nor HOME is set: use --state-dir and --runtime-dir", xdg);
 	return 0;
 }
 
@@ -60,7 +59,8 @@ make_path(const char *path, mode_t mode, struct err *e)
 	if (!S_ISDIR(st.st_mode))
 		return err_set(e, E_INVALID, "%s is not a directory", path);
 	if (st.st_uid != geteuid())
-		return err_set(e, E_DENIED, "%s belongs to uid %u, not to us (uid %u)", path, st.st_uid, geteuid());
+		return err_set(
+		    e, E_DENIED, "%s belongs to uid %u, but boxd runs as uid %u", path, st.st_uid, geteuid());
 	if (chmod(path, mode) == -1)
 		return err_sys(e, "chmod %s", path);
 	return 0;
@@ -107,7 +107,7 @@ find_libexec(struct dirs *d, struct err *e)
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
 	if (n == -1)
-		return err_sys(e, "where am I");
+		return err_sys(e, "find boxd's own program (/proc/self/exe)");
 	self[n] = '\0';
 	*strrchr(self, '/') = '\0';
 	for (int i = 0; i < 2; i++) {

@@ -23,7 +23,7 @@ struct dirs {
 int  dirs_open(struct dirs *, const struct config *, struct err *);
 void dirs_close(struct dirs *);
 
-/* The directory of an image, by descriptor; -1 when there is none of that name. */
+/* A descriptor of an image's directory; -1 if no image has that name. */
 int dirs_image(const struct dirs *, const char *image);
 
 /* The listening Unix socket <runtime>/boxd.sock; -1 and the reason. */

@@ -1,6 +1,6 @@
 /*
- * What went wrong lately, for a host that shows it to its users.  The last of all workspaces are kept together; who
- * asks sees those of one.  In memory: a restart forgets them.
+ * The latest errors, for a host application that shows them to its users.  One ring holds those of all workspaces; a
+ * caller sees those of its own.  They are kept in memory: a restart forgets them.
  */
 #ifndef SUPERVISOR_ERRORRING_H
 #define SUPERVISOR_ERRORRING_H
@@ -9,7 +9,7 @@
 
 struct errorring;
 
-/* Whom it happened to; empty: not told. */
+/* Whom it happened to; empty: unknown. */
 struct errorring_who {
 	const char *instance;
 	const char *workspace;

@@ -1,7 +1,7 @@
 /*
- * A record is a header and the message.  Appending never changes what is there, so only the last record can be torn:
- * it ends before the length that its header tells.  The length is there twice, so that a damaged one cannot pass for
- * that.  Anything else that is wrong is not ours to guess about.
+ * A record is a header and a message.  Appending never changes earlier records, so only the last one can be torn: it is
+ * shorter than its header says.  The length is stored twice, so that a damaged length does not look like a torn record.
+ * Any other damage is an error; boxd does not guess.
  */
 #include "core/journal.h"
 
@@ -21,7 +21,7 @@
 
 enum {
 	SUM = crypto_generichash_BYTES_MIN,
-	FEW = 64, /* records that are never too many */
+	FEW = 64, /* a journal of no more records is never compacted */
 };
 
 struct header {
@@ -70,7 +70,7 @@ is_zero(const char *p, size_t n)
 	return true;
 }
 
-/* The length of the message at p, of n bytes that are left; 0: they are a torn end; -1: they are no journal. */
+/* The length of the message at p, where n bytes are left; 0: they are a torn record; -1: they are damaged. */
 static ssize_t
 record_measure(const char *p, size_t n)
 {
@@ -175,7 +175,7 @@ journal_close(struct journal **jp)
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-/* Whole or not at all: what of it came is cut off again. */
+/* Whole or not at all: a part that was written is cut off again. */
 static int
 write_record(struct journal *j, const struct buf *b, struct err *e)
 {
@@ -222,7 +222,7 @@ journal_is_long(const struct journal *j, size_t live)
 	return j->records > 2 * live + FEW;
 }
 
-/* Behind it on the disk too, so that a power cut finds the old file or the new one. */
+/* Its bytes reach the disk before its name does, so that after a power cut the old file or the new one is there. */
 static int
 put_in_place(const struct journal *fresh, const struct journal *old, struct err *e)
 {

@@ -33,7 +33,7 @@ make_instance_dir(char *out, const char *place, const char *instance, struct err
 	return 0;
 }
 
-/* A cgroup that hands controllers on may have no process of its own: we go into a leaf. */
+/* A cgroup that delegates controllers may have no process of its own: boxd moves into a leaf. */
 static int
 move_aside(const char *dir, struct err *e)
 {
@@ -46,7 +46,7 @@ move_aside(const char *dir, struct err *e)
 	return 0;
 }
 
-/* Controllers of the v2 tree, down to our sessions; one that cannot be enabled is not there. */
+/* Enable the controllers of the v2 tree down to our sessions; one that cannot be enabled counts as missing. */
 static bool
 enable_controllers(struct cg_found *f, const char *ours)
 {
@@ -97,7 +97,7 @@ place_cgroups(struct machine *m, struct cg_found *f, const char *instance, struc
 	return 0;
 }
 
-/* Say every wall that is not there; refuse to start where the operator asked for all. */
+/* Log every missing wall; refuse to start where the operator requires them. */
 static int
 judge_isolation(const struct machine *m, const struct config *c, struct err *e)
 {
@@ -111,13 +111,13 @@ judge_isolation(const struct machine *m, const struct config *c, struct err *e)
 	for (int i = 0; i < WALL__COUNT; i++)
 		if (c->require.walls[i] && walls_require(&m->walls, i, e) == -1)
 			return err_prefix(e, "boxd.conf: require");
-	/* without a sandbox boxd still starts, and tells every client why */
+	/* where no sandbox can be made boxd still starts, and every client gets the reason */
 	if (m->barrier.code != E_NONE)
 		log_error("no sandbox can be made here: %s", m->barrier.text);
 	return 0;
 }
 
-/* Does this map of our user namespace have all these ids?  Outside of a container it has every one. */
+/* Does this map of our user namespace contain all these ids?  Outside a container it contains every id. */
 static bool
 map_covers(const char *path, uint64_t first, uint64_t count)
 {
@@ -132,7 +132,7 @@ map_covers(const char *path, uint64_t first, uint64_t count)
 	return covered;
 }
 
-/* Root of a user namespace with few uids is no more than an ordinary user here. */
+/* Root of a user namespace with few uids counts as an ordinary user. */
 static bool
 is_root(const struct config *c)
 {
@@ -144,7 +144,7 @@ is_root(const struct config *c)
 	       map_covers("/proc/self/gid_map", c->gateway_uid, 1);
 }
 
-/* Who executes what it may not read is not traced or dumped, from its first instruction on. */
+/* The kernel does not let a process be traced or dumped that executes a file it may not read. */
 static int
 program_open(const struct dirs *d, const char *name, struct err *e)
 {
@@ -192,7 +192,7 @@ machine_require(const struct machine *m, const struct strs *names, struct err *e
 	return 0;
 }
 
-/* Back into our own cgroup, which must hand no controller on any more for that. */
+/* Back into our own cgroup, which must not delegate controllers while it has processes. */
 static void
 leave_leaf(const char *own)
 {

@@ -24,13 +24,13 @@ struct machine {
 	int                  worker_calls;      /* owned; that of session workers */
 	struct skeleton      skeleton;          /* owned; what a root is a view of */
 	bool pids_by_rlimit; /* no cgroup limits processes: the limit is set at a sandbox's birth, for good */
-	bool root;           /* really: a range of uids per session is ours to give */
+	bool root;           /* boxd can give every session a range of uids */
 };
 
-/* Fails only where boxd itself cannot work; a missing wall is told in .isolation. */
+/* Fails only where boxd itself cannot work; .isolation lists missing walls. */
 int machine_open(struct machine *, struct dirs *, const struct config *, struct err *);
 
-/* -1: a wall that this machine does not give is in the list.  The names are known ones. */
+/* -1: the list has a wall that this machine lacks.  All names are valid. */
 int machine_require(const struct machine *, const struct strs *names, struct err *);
 
 /* Remove our cgroup directories, if no session is left in them. */

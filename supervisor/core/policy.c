@@ -25,7 +25,7 @@ policy_check_name(const char *name, struct err *e)
 void
 policy_make_name(char name[LIM_NAME + 1])
 {
-	static const char letters[] = "abcdefghijkmnpqrstuvwxyz23456789"; /* 32, none like another */
+	static const char letters[] = "abcdefghijkmnpqrstuvwxyz23456789"; /* 32, none looks like another */
 	enum { LENGTH = 8 };
 	unsigned char random[LENGTH];
 
@@ -56,7 +56,7 @@ policy_fill_spec(struct msg_spec *s, const struct config *c, struct err *e)
 		return err_set(e, E_INVALID, "spec.%s: only with network on",
 		    s->network_rules.n > 0 ? "network_rules" : "network_set");
 	if (policy_net_mode(s, c) == NET_MODE_SLIRP && s->network_rules.n > 0)
-		return err_set(e, E_INVALID, "spec.network_rules: not with network_on = slirp, which knows no rules");
+		return err_set(e, E_INVALID, "spec.network_rules: not with network_on = slirp, which supports no rules");
 	for (size_t i = 0; i < s->require.n; i++)
 		if (wall_find(s->require.v[i], &(enum wall){ 0 }, e) == -1)
 			return err_prefix(e, "spec.require");
@@ -82,13 +82,9 @@ policy_fill_spec(struct msg_spec *s, const struct config *c, struct err *e)
 }
 
 /*
- * A tmpfs is the fastest and costs nothing to set up, where a file system on a disk takes
- * 1.5 ms and more; but what is written to it is charged to the session's memory: full, it
- * must leave most of that to programs.
- */
-/*
- * Files in a tmpfs are memory that no OOM killer gets back.  Three of tmp_mb, the overlay and
- * a workspace together stay under 7/8 of what the session has: room is left for its processes.
+ * A tmpfs is fast and costs nothing to set up, while a file system on a disk takes 1.5 ms and more.  But its files
+ * are memory of the session that no OOM killer gets back.  Three of tmp_mb, the overlay and a workspace together
+ * stay under 7/8 of the session's memory, so that its processes have room.
  */
 enum { TMP_SHARE = 8, OVERLAY_SHARE = 4, WORKSPACE_SHARE = 4 };
 
@@ -131,7 +127,7 @@ strs_text(const struct strs *s, char *out, size_t size)
 		n += (size_t)snprintf(out + n, size - n, "%s%s", i > 0 ? "," : "", s->v[i]);
 }
 
-/* As many digits as tell it from all others: 0.5, and not 0.5 and 0.5. */
+/* As many digits as distinguish it from every other number. */
 static void
 number_text(double v, char *out, size_t size)
 {

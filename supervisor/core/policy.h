@@ -25,7 +25,7 @@ uint64_t policy_overlay_mb(const struct msg_spec *, const struct config *);
 /* A field of a spec for a person; a list of names with commas between. */
 void policy_value_text(const struct field *, const void *at, char *out, size_t size);
 
-/* The first field that differs, told as a conflict; 0 when there is none. */
+/* -1: a conflict that names the first field that differs. */
 int policy_compare(const char *name, const struct msg_spec *have, const struct msg_spec *want, struct err *);
 
 #endif

@@ -48,7 +48,8 @@ registry_open(struct boxd *h, struct err *e)
 		return NULL;
 	}
 	r->boxd = h;
-	r->nslots = h->config->max_sessions * 2; /* spares, and adopted ones beyond a lowered maximum, need some too */
+	r->nslots = h->config->max_sessions *
+		    2; /* spares need some too, and so do adopted sessions beyond a lowered maximum */
 	TAILQ_INIT(&r->by_age);
 	hash_key_make(&r->key);
 	if ((r->groups = groups_open(e)) == NULL || (r->requests = request_index_open(e)) == NULL)
@@ -96,7 +97,7 @@ registry_uids(struct registry *r, uint32_t *uid_base, struct err *e)
 	}
 	bool *slot = memchr(r->slots, false, r->nslots * sizeof(*r->slots));
 	if (slot == NULL)
-		return err_set(e, E_CAPACITY, "no range of uids is free");
+		return err_set(e, E_CAPACITY, "all ranges of uids are in use");
 	*slot = true;
 	*uid_base = (uint32_t)(r->boxd->config->uid_base + (size_t)(slot - r->slots) * UIDS);
 	return 0;
@@ -151,7 +152,7 @@ registry_unreserve(struct session *s)
 	group_leave(&session_entry(s)->groups);
 }
 
-/* Every change of a session has been told, so what is counted is what there is.  Too slow but for tests. */
+/* The sums of all groups match their sessions: every change called session_recount().  Too slow except in tests. */
 static void
 check_sums(struct registry *r)
 {
@@ -237,7 +238,7 @@ find_fitting(struct session *s, void *arg)
 	return w->found == NULL;
 }
 
-/* It is born now: the youngest of all, and of its groups. */
+/* It becomes the youngest session, also in its groups. */
 struct session *
 registry_take_spare(struct registry *r, const char *name, const struct msg_spec *spec)
 {

@@ -8,7 +8,7 @@
 #include "core/session.h"
 #include "core/groups.h"
 
-/* A session's place in it, which is part of the session: to add one cannot fail. */
+/* A session's place in the registry, which is part of the session: adding it cannot fail. */
 struct registry_entry {
 	TAILQ_ENTRY(registry_entry) next;
 	LIST_ENTRY(registry_entry) same_hash;
@@ -19,10 +19,10 @@ struct registry_entry {
 struct registry *registry_open(struct boxd *, struct err *);
 void             registry_close(struct registry **);
 
-/* NULL when there is none of that name. */
+/* NULL: no session has that name. */
 struct session *registry_find(const struct registry *, const char *name);
 
-/* Is there room for one more session, and may its workspace, if it has one, take that? */
+/* Is there room for one more session, and may its workspace have one more? */
 int registry_room(struct registry *, const char *name, struct err *);
 
 /* A range of uids of its own; -1 and the reason. */
@@ -33,30 +33,30 @@ void registry_release(struct registry *, uint32_t uid_base);
 /* An adopted session has its range already. */
 void registry_claim(struct registry *, uint32_t uid_base);
 
-/* Whatever adding one needs is made sure of before there is one; -1 without memory.  Of one that is not added, leave. */
+/* Reserve the memory that adding a session needs; -1: no memory.  A session that is not added is unreserved. */
 int  registry_reserve(struct registry *, struct session *, struct err *);
 void registry_unreserve(struct session *);
 
 void registry_add(struct registry *, struct session *);
 
-/* Its last breath: the session is freed here. */
+/* Frees the session. */
 void registry_remove(struct registry *, struct session *);
 
-/* Sessions; and sandboxes built ahead, which are none yet. */
+/* How many sessions there are, and how many spares, which do not count as sessions yet. */
 size_t registry_count(const struct registry *);
 size_t registry_spares(const struct registry *);
 
-/* All sessions, but not what is built ahead. */
+/* All sessions except spares. */
 #define GROUP_ALL ((struct group_key){ "", 0 })
 
 /* What the sessions of a group have together. */
 struct group_sum registry_sum(const struct registry *, struct group_key);
 
-/* Those of a group, and those built ahead; oldest first, stops when fn returns false. */
+/* The sessions of a group, and the spares; oldest first, until fn returns false. */
 void registry_each_of(const struct registry *, struct group_key, bool (*fn)(struct session *, void *), void *arg);
 void registry_each_spare(const struct registry *, bool (*fn)(struct session *, void *), void *arg);
 
-/* A ready spare for this spec, by its new name; NULL when there is none. */
+/* A ready spare that fits this spec, renamed; NULL: no spare fits. */
 struct session *registry_take_spare(struct registry *, const char *name, const struct msg_spec *);
 
 /* In order of age; stops when fn returns false. */
@@ -68,7 +68,7 @@ void registry_conn_gone(struct registry *, uint64_t conn);
 /* The requests of all sessions. */
 struct request_index *registry_requests(const struct registry *);
 
-/* Whose request is this?  NULL when nobody has it. */
+/* The session that has this request; NULL: no session. */
 struct session *registry_request_owner(struct registry *, uint64_t conn, uint64_t id);
 
 /* End every session; on_empty is called when the last is gone. */

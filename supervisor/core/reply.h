@@ -1,6 +1,6 @@
 /*
- * The answer to a request, wherever it came from: a client's goes to the gateway, one of boxd's own (CONN_OWN) to the
- * function that waits for it.  Whoever asked and is gone by now is no error.
+ * The reply to a request: a client's goes to the gateway, one of boxd's own (CONN_OWN) to the function that waits for
+ * it.  It is not an error if nobody waits any more.
  */
 #ifndef SUPERVISOR_REPLY_H
 #define SUPERVISOR_REPLY_H

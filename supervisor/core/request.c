@@ -174,7 +174,7 @@ request_find(const struct requests *all, uint64_t conn, uint64_t id)
 	return r == NULL || r->of != all ? NULL : r;
 }
 
-/* A worker may name only what is its session's. */
+/* A worker may name only requests of its session. */
 struct request *
 request_by_exec(const struct requests *all, uint64_t exec)
 {
@@ -206,7 +206,7 @@ request_park(struct request *r)
 struct request *
 request_take(struct request *r)
 {
-	assert(r->of != NULL); /* what was taken once belongs to whoever took it */
+	assert(r->of != NULL); /* it was not taken before */
 	index_leave_client(r);
 	if (r->exec != 0)
 		LIST_REMOVE(r, same_exec);
@@ -270,8 +270,8 @@ requests_starting(const struct requests *all)
 /* ---- their ends ------------------------------------------------------------------------- */
 
 /*
- * Answers to boxd's own requests are acted upon at once, also by asking the same session again: so what is answered
- * has left the others before.
+ * The function that gets the answer to one of boxd's own requests may ask the same session again: so the request leaves
+ * the list first.
  */
 void
 request_reply(struct request *r, struct boxd *h, enum msg_type result, const void *body)

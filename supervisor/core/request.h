@@ -1,7 +1,6 @@
 /*
- * Requests waiting on a session.  Each ends in exactly one reply, or in none when its
- * client is gone by then.  One is found by what its client or its worker calls it without
- * a walk over the others, and what is asked of them all is counted as they come and go.
+ * Requests waiting on a session.  Each ends in exactly one reply, or without one if its client is gone.  An index finds
+ * a request by its client's id or its worker's; counters of each kind change as requests come and go.
  */
 #ifndef SUPERVISOR_REQUEST_H
 #define SUPERVISOR_REQUEST_H
@@ -33,7 +32,7 @@ struct request {
 	bool             streamed;
 	enum on_timeout  on_timeout;
 	bool             dies_alone; /* EXEC: cancelled when its client is gone */
-	uint64_t         denied;     /* EXEC: so many connections of its session had been refused before */
+	uint64_t         denied;     /* EXEC: how many connections of its session were refused before it started */
 	enum { MOUNTS_OWN, MOUNTS_WANTED, MOUNTS_ASKED } mounts; /* EXEC: those of its session, or none yet */
 	int                   ns;                                /* owned; EXEC: its mount namespace, or -1 */
 	struct artifact_hold *artifacts;                         /* owned; EXEC: copies that are mounted for it */
@@ -68,27 +67,27 @@ void requests_init(struct requests *, struct request_index *, struct session *);
 
 /* exec: 0, or the id it is passed on with.  NULL without memory. */
 struct request *request_add(struct requests *, const struct msg *, uint64_t exec);
-/* A command of before our time, that runs without a client. */
+/* A command that an earlier boxd started, which runs without a client. */
 struct request *request_add_orphan(struct requests *, uint64_t exec);
 
 struct request *request_find(const struct requests *, uint64_t conn, uint64_t id);
 struct request *request_by_exec(const struct requests *, uint64_t exec);
 size_t          requests_count(const struct requests *, enum request_kind);
 
-/* To count what a session holds is no use of it: the session stays as idle as it is. */
+/* Counting what a session holds does not use it: the session stays idle. */
 bool request_is_use(const struct request *);
 bool requests_use(const struct requests *); /* any of them */
 
-/* Those that a worker has or shall get, commands not counted. */
+/* Requests that a worker has or will get, except commands. */
 size_t requests_forwarded(const struct requests *);
 
 /* Process starts that are in a worker's hands. */
 size_t requests_starting(const struct requests *);
 
-/* Its client is gone, and nobody waits for it. */
+/* Its client is gone: nobody waits for a reply. */
 void request_forget_client(struct request *);
 
-/* Neither running nor to be failed with those that are: it waits until its session is gone. */
+/* It has ended, but its reply waits until its session is gone. */
 void request_park(struct request *);
 
 void request_reply(struct request *, struct boxd *, enum msg_type, const void *body);
@@ -98,19 +97,19 @@ void request_fail(struct request *, struct boxd *, const struct err *);
 void requests_reply_all(struct requests *, enum msg_type, struct boxd *, enum msg_type result, const void *body);
 void requests_fail_all(struct requests *, enum msg_type, struct boxd *, const struct err *);
 
-/* Attachments whose client is gone; nobody is told. */
+/* Drop attachments whose client is gone, without a reply. */
 void requests_drop_deaf(struct requests *);
 
-/* All that was forwarded, or of that only what a worker had in its hands and the next cannot go on with. */
+/* Fail everything that was forwarded, or only what a dead worker had and the next one cannot continue. */
 void requests_fail_forwarded(struct requests *, struct boxd *, const struct err *);
 void requests_fail_sent(struct requests *, struct boxd *, const struct err *);
 
 void request_drop(struct request *);
 
-/* Away from the others: whoever takes it replies, fails or drops it. */
+/* Take it out of the list: the caller replies, fails or drops it. */
 struct request *request_take(struct request *);
 
-/* All of them, behind those that are in the list; whoever takes them does that with each. */
+/* Take all of them, in their order; the caller ends each. */
 void requests_take_all(struct requests *, struct request_list *);
 
 #endif

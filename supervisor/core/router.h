@@ -6,7 +6,7 @@
 
 struct identity;
 
-/* -1: refused with a reason, which the caller tells the client. */
+/* -1: refused; the caller sends the client the reason. */
 int route(struct boxd *, struct msg *, struct err *);
 
 /* The same for a client's: may it send this at all?  A relay may only speak with its one process. */

@@ -192,7 +192,7 @@ on_exec(struct session *s, const struct msg *m, struct err *e)
 	return 0;
 }
 
-/* What the worker does and answers, as it came.  Who waits for it is told if the worker dies. */
+/* The worker does it and answers.  The request fails if the worker dies. */
 static int
 session_forward(struct session *s, const struct msg *m, struct err *e)
 {
@@ -233,7 +233,7 @@ session_is_closing(const struct session *s)
 	return s->state == STATE_CLOSING;
 }
 
-/* Whether it replaces one only the worker knows: when all places are taken, nothing else may start. */
+/* Only the worker knows whether it replaces a process; when all places are taken, it may start no other. */
 static int
 on_process_start(struct session *s, const struct msg *m, struct err *e)
 {
@@ -275,8 +275,8 @@ on_process_attach(struct session *s, const struct msg *m, struct err *e)
 }
 
 /*
- * From here on the session counts as paused, so that nothing is sent behind the worker's
- * freezing; a pause that fails is taken back.
+ * The session counts as paused before the worker freezes it, so that nothing is sent to it afterwards; a pause that
+ * fails is taken back.
  */
 static int
 on_pause(struct session *s, const struct msg *m, struct err *e)
@@ -306,7 +306,7 @@ on_delete(struct session *s, const struct msg *m, struct err *e)
 	return 0;
 }
 
-/* Not sent to a worker yet: nothing to kill. */
+/* No worker has it yet, so nothing has to be killed. */
 static void
 cancel_held(struct session *s, struct request *r)
 {
@@ -373,11 +373,11 @@ on_output_ack(struct session *s, const struct msg *m, struct err *e)
 	if (r->attachment != NULL && a.stream == STREAM_STDOUT && a.offset > r->attachment->acked)
 		r->attachment->acked = a.offset;
 	if (s->child == NULL)
-		return 0; /* the next worker is told by offset */
+		return 0; /* the next worker learns it from the offsets in its start */
 	return link_send(child_link(s->child), MSG_OUTPUT_ACK, 0, 0, &a, e);
 }
 
-/* What is not only passed on. */
+/* Messages that need more than to be passed on. */
 static int (*const on[MSG__COUNT])(struct session *, const struct msg *, struct err *) = {
 	[MSG_CREATE] = on_create,
 	[MSG_EXEC] = on_exec,

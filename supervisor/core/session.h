@@ -25,7 +25,7 @@ struct session;
 struct session *session_create(
     struct boxd *, const char *name, const struct msg_spec *, uint32_t uid_base, const struct msg *m, struct err *);
 
-/* Build a sandbox ahead.  It has no name a client could say until it is claimed. */
+/* Build a sandbox in advance.  Until it is claimed it has a name that no client can use. */
 struct session *session_prepare(struct boxd *, const struct msg_spec *, uint32_t uid_base, struct err *);
 
 /* Is it one of those, and ready for a session with this spec? */
@@ -47,21 +47,21 @@ struct session *session_sweep(struct boxd *, uint64_t id, const struct msg_sessi
 /* No client can say a name that begins with a dot. */
 #define SPARE_PREFIX ".spare."
 
-/* Was that the name of a sandbox built ahead?  Nobody misses those. */
+/* Is that the name of a spare, which nobody misses? */
 bool session_was_spare(const char *name);
 
-/* A client's message for it: EXEC, DELETE, CREATE (reuse), CANCEL, OUTPUT_ACK. */
+/* A client's message for it. */
 int session_deliver(struct session *, const struct msg *, struct err *);
 
 bool session_is_closing(const struct session *);
 
-/* Is it ready?  Then it is used now. */
+/* Is it ready?  Then its idle time starts again. */
 bool session_reuse(struct session *);
 
 /* Has no worker got this exec of boxd's own yet? */
 bool session_exec_waits(const struct session *, uint64_t id);
 
-/* End it; why is for the log and for those who wait. */
+/* End it; why goes to the log and to clients that wait. */
 void session_close(struct session *, const char *why);
 
 /* The client of a request is gone: a command goes on without it unless it chose otherwise. */
@@ -84,10 +84,10 @@ uint64_t session_ended_processes(const struct session *);
 void                   session_free(struct session *);
 struct registry_entry *session_entry(struct session *);
 
-/* A mount namespace for a command of it, to be taken; or why there is none.  Whoever wanted it may be gone. */
+/* A mount namespace for one of its commands, which it takes; or the reason for its failure.  The command may be gone. */
 void session_mounted(struct session *, uint64_t exec, int mounts, const struct err *why);
 
-/* Ask for it once more; -1: nobody wants it any more. */
+/* Ask for it again; -1: no command waits for it any more. */
 int session_mount_again(struct session *, uint64_t exec, struct err *);
 
 #endif

@@ -1,4 +1,4 @@
-/* How a session comes to be: new, built ahead, taken over, or only to be swept away; and how it is freed. */
+/* Four ways to make a session: new, as a spare, adopted from an earlier boxd, or only to sweep its rest; and how it is freed. */
 #include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -63,7 +63,7 @@ make_dir(const struct boxd *h, uint64_t id, struct err *e)
 	return dir;
 }
 
-/* A worker is on its way to build it. */
+/* Starts a worker that builds it. */
 static struct session *
 session_start(struct boxd *h, const char *name, const struct msg_spec *spec, uint32_t uid_base, struct err *e)
 {
@@ -138,7 +138,7 @@ has_image(const struct session *s, const char *name)
 	return image >= 0;
 }
 
-/* All limits can be changed later but the size of a mounted file system, and a resource limit; no mount can. */
+/* All limits of a spare can still change, except the size of a mounted file system and resource limits; mounts cannot. */
 bool
 session_fits(const struct session *s, const struct msg_spec *spec)
 {
@@ -163,7 +163,7 @@ session_claim(struct session *s, const struct msg_spec *spec, const struct msg *
 	s->spec = *spec;
 	if (owned_msg_copy(&s->spec_kept, MSG_SPEC, &s->spec, e) == -1)
 		return -1;
-	session_note_image(s, *s->spec.image != '\0');      /* or it would not have fit */
+	session_note_image(s, *s->spec.image != '\0');      /* an image that is in the store does not fit a spare */
 	s->created_ms = s->last_used_ms = claim.created_ms; /* of the session, not of the sandbox built ahead */
 	s->state = STATE_STARTING;
 	session_recount(s);
@@ -171,7 +171,7 @@ session_claim(struct session *s, const struct msg_spec *spec, const struct msg *
 		return err_set(e, E_SYS, "no memory for a request");
 	s->claim_id = id;
 	session_expect(s, LIM_BUILD_SEC);
-	/* a worker that is gone by now is told by the loop, and fails the create */
+	/* if the worker is gone, on_worker_gone() fails the create */
 	if (link_send(child_link(s->child), MSG_CLAIM, id, 0, &claim, e) == -1)
 		log_warn("session=%lu claim: %s", s->id, e->text);
 	return 0;
@@ -183,7 +183,7 @@ session_rename(struct session *s, const char *name)
 	snprintf(s->name, sizeof(s->name), "%s", name);
 }
 
-/* Its cgroups are where they were made, wherever ours are now. */
+/* Its cgroups are where they were made, even if boxd's are elsewhere now. */
 static void
 keep_cgroups(struct session *s, const struct msg_cgroups *c)
 {

@@ -1,8 +1,8 @@
 /*
- * A session with a workspace_quota_mb, whose commands mount more directories writable than it was made with: these count
- * against the quota, too.  Its scanner cannot be told of more, so whoever makes the mounts starts another that measures
- * all of them, and the worker takes it in place of its own.  A worker that replaces a dead one finds the directories by
- * their paths, so those are in the state file before the command is started.
+ * A session with a workspace_quota_mb, whose commands mount more writable directories than its spec has: these count
+ * against the quota, too.  A scanner measures a fixed set of directories, so the process that makes the mounts starts
+ * another one for all of them, and the worker uses that instead of its own.  A worker that replaces a dead one finds the
+ * directories by their paths, so those are in the state file before the command starts.
  */
 #include <assert.h>
 #include <stdlib.h>

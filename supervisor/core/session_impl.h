@@ -43,26 +43,26 @@ struct session {
 	uint32_t              uid_base;
 	uint64_t              created_ms, last_used_ms;
 	uint64_t              init_pid, build_us, execs, worker_restarts;
-	uint64_t              processes, ended; /* managed ones: live, ended but known; as its worker told last */
-	struct msg_cgroups    cgroups;          /* where its cgroups are */
-	char                 *cgroup_paths[SESSION_CGROUPS]; /* owned; of an adopted one, for the above */
-	struct strs           counted;   /* owned; host paths that count against its quota beside those of its spec */
-	struct strs           measured;  /* owned; inodes that its scanner measures, as far as that is known */
-	uint64_t              measurers; /* scanners it has had */
-	struct scanner_fds    scanner;   /* owned; for its worker, with the next mounts that go to it */
-	enum net_mode         net_mode;  /* of its sandbox */
-	uint64_t              net_generation; /* of the rules that its namespace was built by */
-	int                   init;           /* owned; a pidfd of its init, or -1 */
-	int                   map;            /* owned; what mounts of its commands were mapped by last, or -1 */
-	uint64_t              map_uid, map_gid;
-	int                   net_sockets[3]; /* owned; listener, dns and refusals, until it is let out */
-	bool                  paused;         /* or about to be */
-	bool                  spare;          /* built ahead, not claimed yet */
-	bool                  sweeping;       /* CLOSING: its worker is gone, a new one removes what that could not */
-	uint64_t              killed;         /* by then */
-	uint64_t              close_id;       /* CLOSING: the CLOSE that ends it */
-	uint64_t              claim_id;       /* the CLAIM that makes it READY, or 0 */
-	char                  why[ERR_TEXT];  /* CLOSING: the reason */
+	uint64_t           processes, ended; /* managed ones, as its worker reported last: live; ended but remembered */
+	struct msg_cgroups cgroups;          /* where its cgroups are */
+	char              *cgroup_paths[SESSION_CGROUPS]; /* owned; of an adopted one, for the above */
+	struct strs        counted;        /* owned; host paths that count against its quota beside those of its spec */
+	struct strs        measured;       /* owned; inodes that its scanner measures, as far as that is known */
+	uint64_t           measurers;      /* scanners it has had */
+	struct scanner_fds scanner;        /* owned; for its worker, with the next mounts that go to it */
+	enum net_mode      net_mode;       /* of its sandbox */
+	uint64_t           net_generation; /* of the rules that its namespace was built by */
+	int                init;           /* owned; a pidfd of its init, or -1 */
+	int                map;            /* owned; what mounts of its commands were mapped by last, or -1 */
+	uint64_t           map_uid, map_gid;
+	int                net_sockets[3]; /* owned; listener, dns and refusals, until it is let out */
+	bool               paused;         /* or about to be */
+	bool               spare;          /* built ahead, not claimed yet */
+	bool               sweeping;       /* CLOSING: its worker is gone, a new one removes what that could not */
+	uint64_t           killed;         /* by then */
+	uint64_t           close_id;       /* CLOSING: the CLOSE that ends it */
+	uint64_t           claim_id;       /* the CLAIM that makes it READY, or 0 */
+	char               why[ERR_TEXT];  /* CLOSING: the reason */
 
 	struct artifact_hold *artifacts;              /* owned; copies that are mounted in it, or will be */
 	bool                  image_missing;          /* its root is the host view because there was no such image */
@@ -83,10 +83,10 @@ void session_count_walls(struct session *);
 /* Its state, or what it has, changed: it is counted once more. */
 void session_recount(struct session *);
 
-/* Something happened, or a request came or went: idle time starts anew. */
+/* Something happened, or a request came or went: its idle time starts again. */
 void session_touch(struct session *);
 
-/* The worker has its own deadlines; this one is for a worker that cannot keep them. */
+/* Kill a worker that misses its own deadline by far. */
 void session_expect(struct session *, double sec);
 
 /* Its image was there or not when it was built. */
@@ -137,10 +137,10 @@ int session_send_exec(struct session *, struct request *, struct err *);
 /* The mounts of a command that is held; then it is sent. */
 int session_ask_mounts(struct session *, struct request *, struct err *);
 
-/* All that is known of the namespaces of its sandbox, which is another one from here on, or none. */
+/* Forget the mount namespaces of its sandbox, which is gone or about to be replaced. */
 void session_forget_mounts(struct session *);
 
-/* From the loop, so that whoever made the session can seat it in the registry first. */
+/* From the loop, so that the caller can add the session to the registry first. */
 void session_start_soon(struct session *);
 
 /*
@@ -153,13 +153,13 @@ int session_remove_rest(const struct session *);
 int session_remember(const struct session *, struct err *);
 int session_remember_pause(const struct session *, bool paused, struct err *);
 
-/* session_net.c: it is somebody's from now on, and gets its way out.  -1: it cannot have it. */
+/* session_net.c: it belongs to a client now and gets its network.  -1: it cannot have one. */
 int  session_let_out(struct session *, struct err *);
 void session_net_close(struct session *);
 
 struct msg_net_info session_net_info(const struct session *);
 
-/* It goes on in the next box-egress, or it is cut off. */
+/* Take the sockets of its network from WORKER_READY. */
 void session_net_take(struct session *, struct msg *worker_ready);
 
 /* To be freed when the message is sent; NULL: nothing. */
@@ -169,10 +169,10 @@ struct strs *session_net_plan(struct session *, struct msg_worker_start *);
 void session_fill_start(const struct session *, const struct msg_spec *, enum work,
     struct msg_path_rule rules[LIM_ALL_RULES], struct msg_worker_start *);
 
-/* Say with a result what was refused meanwhile, and then reply; false: there is nothing to ask, reply now. */
+/* Add to a result what was refused meanwhile, and then reply; false: the caller replies now. */
 bool session_hint(struct session *, struct request *, const struct msg_exec_result *);
 
-/* How long its worker shall know ended processes, and how many of them. */
+/* How long its worker remembers ended processes, and how many of them. */
 void session_retention(const struct session *, uint64_t *sec, uint64_t *count);
 
 #endif

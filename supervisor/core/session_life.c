@@ -109,7 +109,7 @@ on_restart_timer(struct ev_loop *loop, ev_timer *t, int revents)
 
 /* ---- the end --------------------------------------------------------------------------- */
 
-/* So many of its managed processes live now. */
+/* How many of its managed processes live now. */
 static void
 set_processes(struct session *s, uint64_t live)
 {
@@ -129,8 +129,8 @@ end_worker(struct session *s)
 }
 
 /*
- * Nothing of it is left, or nothing more can be done: go, and tell those who wait.  In this order, for who is told may
- * ask for a session of that name at once.
+ * Nothing of it is left, or nothing more can be done: free it and reply to those who wait.  In this order, because they
+ * may ask for a session of that name at once.
  */
 static void
 session_finish(struct session *s, uint64_t killed)
@@ -161,7 +161,7 @@ session_finish(struct session *s, uint64_t killed)
 	}
 }
 
-/* Fail what waits for this sandbox to work; who waits for its end goes on waiting. */
+/* Fail what waits for this sandbox to work, but not what waits for its end. */
 static void
 fail_work(struct session *s, const struct err *why)
 {
@@ -172,7 +172,7 @@ fail_work(struct session *s, const struct err *why)
 	requests_fail_forwarded(&s->pending, s->boxd, why);
 }
 
-/* Whoever waits for it to work is told why; then it is closed. */
+/* Everything that waits for it to work fails; then it is closed. */
 static void
 session_fail(struct session *s, const struct err *why)
 {
@@ -181,7 +181,7 @@ session_fail(struct session *s, const struct err *why)
 	if (s->state == STATE_CLOSING)
 		return;
 	snprintf(s->why, sizeof(s->why), "%s", why->text);
-	s->state = STATE_CLOSING; /* from here on it takes no more work: who is told may ask again */
+	s->state = STATE_CLOSING; /* it takes no more work: clients whose request fails may ask again */
 	session_recount(s);
 	fail_work(s, why);
 	s->restart = (struct restart){ 0 };
@@ -290,7 +290,7 @@ send_held(struct session *s)
 	}
 }
 
-/* Walls of its workspace that the client or the operator cannot do without. */
+/* Does its workspace have the walls that the client or the operator requires? */
 static int
 check_required(const struct session *s, struct err *e)
 {
@@ -307,7 +307,7 @@ check_required(const struct session *s, struct err *e)
 			wanted |= strcmp(s->spec.require.v[k], name) == 0;
 		if (wanted && !own[i].holds)
 			return err_session(e, E_BACKEND,
-			    "the workspace of session %s has not the required wall %s: it is %s, with %s; "
+			    "the workspace of session %s lacks the required wall %s: it is %s, with %s; "
 			    "remedy: a private workspace, or a host_path on a file system with project quotas",
 			    s->name, name, s->disk.workspace, *s->disk.quota != '\0' ? s->disk.quota : "no quota");
 	}
@@ -446,7 +446,7 @@ drop_after_timeout(struct session *s, struct request *r, const struct msg_exec_r
 	session_close(s, "a command timed out");
 }
 
-/* No init has heard of it, so it can be asked for again; once. */
+/* No init has heard of it, so it can be sent again; once. */
 static bool
 send_exec_again(struct session *s, struct request *r)
 {
@@ -488,7 +488,7 @@ on_exec_reply(struct session *s, struct request *r, struct msg *m)
 	session_touch(s);
 }
 
-/* Another request to pause it is on its way. */
+/* Is another request to pause it on its way? */
 static bool
 others_pause(const struct session *s, const struct request *r)
 {
@@ -530,7 +530,7 @@ on_claimed(struct session *s, const struct msg *m)
 		become_ready(s, "claimed");
 }
 
-/* A worker that has built a sandbox has given its rights up; some files take them, and time, to remove. */
+/* A worker that has built a sandbox has dropped its privileges; removing some files needs them, and time. */
 static void
 session_sweep_rest(struct session *s, uint64_t killed)
 {

@@ -1,4 +1,4 @@
-/* Commands that name mounts of their own: what is mounted is copied where need be, their mount namespace is made, they are sent. */
+/* Commands that name mounts of their own: their artifacts are copied, their mount namespace is made, and they are sent. */
 #include "core/session_impl.h"
 
 #include <assert.h>
@@ -28,8 +28,8 @@ session_send_namespace(struct session *s, const struct request *r, struct err *e
 }
 
 /*
- * Where there is no worker to take it now, the next one will.  What is sent is kept, unless
- * it is large: a worker may die with it in its hands, before anything was started.
+ * If the worker is gone, the next one gets it.  A copy is kept unless it is large, because the worker may die before it
+ * starts the command.
  */
 int
 session_send_exec(struct session *s, struct request *r, struct err *e)
@@ -70,7 +70,7 @@ exec_mounted(struct session *s, struct request *r, int ns, struct err *e)
 	return s->state == STATE_READY ? session_send_exec(s, r, e) : 0;
 }
 
-/* Copies of what its digest-addressed mounts name are there now, verified; or they cannot be had. */
+/* The verified copies of its digest-addressed mounts are there now, or cannot be made. */
 static void
 on_copied(void *arg, const struct err *why)
 {

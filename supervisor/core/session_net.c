@@ -1,7 +1,7 @@
 /*
- * A session and its way out.  Its sandbox is built with the sockets that box-egress serves; they come with
- * WORKER_READY, wait here while the sandbox is a spare, and are given away when it is somebody's.  Init keeps them
- * too, so that a worker that finds the sandbox again tells them once more.
+ * A session and its network.  Its sandbox is built with the sockets that box-egress serves; they come with
+ * WORKER_READY, wait here while the sandbox is a spare, and go to box-egress when a client gets it.  Init keeps them
+ * too, so that the next worker of the sandbox sends them again.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -39,12 +39,12 @@ void
 session_net_take(struct session *s, struct msg *m)
 {
 	const struct msg_worker_ready *r = m->body;
-	const int                      told[SOCKETS] = { r->net_listener, r->net_dns, r->net_refusals };
+	const int                      sent[SOCKETS] = { r->net_listener, r->net_dns, r->net_refusals };
 
 	s->net_mode = r->net_mode;
 	for (int i = 0; i < SOCKETS; i++) {
 		fd_close(&s->net_sockets[i]);
-		s->net_sockets[i] = msg_take_fd(m, told[i]);
+		s->net_sockets[i] = msg_take_fd(m, sent[i]);
 	}
 }
 

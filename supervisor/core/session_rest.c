@@ -1,6 +1,6 @@
 /*
- * A session's worker has no right to the session's state file, so that one that was taken over cannot lie to the next
- * worker or to the next boxd, nor to the directories that its own are in.  Both are the supervisor's.
+ * A session's worker may not touch the session's state file, so that a compromised one cannot lie to the next worker or
+ * to the next boxd; nor may it touch the parents of its directories.  The supervisor changes both.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,7 @@ state_apply(const struct session *s, enum change what, struct msg_session_state 
 		now->paused = what == PAUSED;
 }
 
-/* As its worker wrote it while it had its rights, but for what can change. */
+/* Its worker wrote the file before it dropped its privileges; only some fields can change. */
 static int
 state_rewrite(const struct session *s, enum change what, struct err *e)
 {
@@ -77,7 +77,7 @@ session_remember_counted(const struct session *s, struct err *e)
 
 /* ---- the end --------------------------------------------------------------------------- */
 
-/* The worker said that it is gone.  Perhaps somebody made it say so. */
+/* The worker reported that init is gone; a compromised worker may lie. */
 static bool
 init_lives(const struct session *s)
 {
@@ -91,7 +91,7 @@ init_lives(const struct session *s)
 
 		init.fd = st->init_pid > 0 ? sys_pidfd_open((pid_t)st->init_pid) : -1;
 		if (init.fd >= 0 && process_start((pid_t)st->init_pid) != st->init_start)
-			fd_close(&init.fd); /* another has its number now */
+			fd_close(&init.fd); /* another process has its pid now */
 	}
 	msg_clear(&m);
 	buf_clear(&bytes);

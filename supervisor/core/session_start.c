@@ -16,7 +16,7 @@
 #include "langbot/langbot.h"
 #include "langbot/tenantroots.h"
 
-/* What the next worker must know of the commands in flight. */
+/* What the next worker must know about running commands. */
 static size_t
 resume_list(const struct session *s, struct msg_resume *list)
 {
@@ -34,7 +34,7 @@ resume_list(const struct session *s, struct msg_resume *list)
 	return n;
 }
 
-/* And of the attachments; of those whose client has left, what it had. */
+/* And about attachments, also those whose client has left. */
 static size_t
 follower_list(const struct session *s, struct msg_follower *list)
 {
@@ -146,6 +146,6 @@ session_start_worker(struct session *s, enum work work, struct err *e)
 	int r = link_send(child_link(s->child), MSG_WORKER_START, 0, 0, &start, e);
 	free(opened);
 	if (r == 0)
-		requests_drop_deaf(&s->pending); /* their names are in the list, and what they had is told now */
+		requests_drop_deaf(&s->pending); /* the worker now knows where they ended */
 	return r;
 }

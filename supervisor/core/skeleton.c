@@ -366,10 +366,10 @@ open_of(pid_t pid, const char *what, int flags)
 }
 
 static int
-take_from(struct skeleton *s, pid_t keeper, int told, struct err *e)
+take_from(struct skeleton *s, pid_t keeper, int result, struct err *e)
 {
 	char    text[ERR_TEXT];
-	ssize_t n = read(told, text, sizeof(text) - 1);
+	ssize_t n = read(result, text, sizeof(text) - 1);
 
 	if (n <= 0)
 		return err_set(e, E_CRASH, "the process that makes the root template died");
@@ -384,12 +384,12 @@ take_from(struct skeleton *s, pid_t keeper, int told, struct err *e)
 static int
 build_hidden(struct skeleton *s, const char *path, struct err *e)
 {
-	AUTO_FD int told = -1, say = -1;
+	AUTO_FD int result = -1, say = -1;
 	int         ends[2];
 
 	if (pipe2(ends, O_CLOEXEC) == -1)
 		return err_sys(e, "pipe");
-	told = ends[0];
+	result = ends[0];
 	say = ends[1];
 	pid_t pid = fork();
 	if (pid == 0)
@@ -397,7 +397,7 @@ build_hidden(struct skeleton *s, const char *path, struct err *e)
 	if (pid == -1)
 		return err_sys(e, "fork for the root template");
 	fd_close(&say);
-	int r = take_from(s, pid, told, e);
+	int r = take_from(s, pid, result, e);
 	kill(pid, SIGKILL);
 	while (waitpid(pid, NULL, 0) == -1 && errno == EINTR)
 		;

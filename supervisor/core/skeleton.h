@@ -2,8 +2,8 @@
  * The template every sandbox's root is a read-only view of.
  *
  * As root it is on a tmpfs, in a mount namespace that has nothing else and that nobody but our workers
- * enters: a sandbox's mountinfo then tells no directory of the host, the host's own list of mounts
- * has nothing of it, and it is gone with us however we end.  An ordinary user has it in <state>/root.
+ * enters: a sandbox's mountinfo then shows no directory of the host, the host's own list of mounts
+ * does not show it, and it is gone however boxd ends.  An ordinary user has it in <state>/root.
  */
 #ifndef SUPERVISOR_SKELETON_H
 #define SUPERVISOR_SKELETON_H

@@ -8,7 +8,7 @@
 #include "core/registry.h"
 
 static const double SOON_SEC = 0.003; /* after the create that used one is answered */
-static const double LATER_SEC = 5.0;  /* something is wrong; whoever creates will be told what */
+static const double LATER_SEC = 5.0;  /* something is wrong; the next create reports it */
 
 struct spares {
 	struct boxd *boxd;
@@ -96,7 +96,7 @@ on_build_timer(struct ev_loop *loop, ev_timer *t, int revents)
 	if (h->stopping || !(spares_lack(s, NETWORK_OFF) || spares_lack(s, NETWORK_ON)))
 		return;
 	if (build_one(h, spares_lack(s, NETWORK_OFF) ? NETWORK_OFF : NETWORK_ON, &e) == -1) {
-		log_warn("no sandbox is built ahead: %s", e.text);
+		log_warn("a spare sandbox cannot be built: %s", e.text);
 		build_in(s, LATER_SEC);
 		return;
 	}

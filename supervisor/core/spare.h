@@ -1,6 +1,6 @@
 /*
  * Sandboxes built ahead.  A create that finds one waits for a message instead of a
- * program start and a dozen mounts; the next spare is built behind its back.
+ * program start and a dozen mounts; then the next spare is built.
  */
 #ifndef SUPERVISOR_SPARE_H
 #define SUPERVISOR_SPARE_H

@@ -16,7 +16,7 @@ refuses() { # pattern name line...
 refuses "^boxd: $D/c:2: listen: 'here' is not an address" "no address" 'listen = here'
 refuses '^boxd: listen = 0.0.0.0:5410: with auth = none whoever reaches this address could run commands' "no token beyond loopback" 'listen = 0.0.0.0:5410' 'auth = none'
 refuses '^boxd: listen = \[::\]:5410: without TLS the token could be read on its way' "no TLS beyond loopback" 'listen = [::]:5410'
-refuses 'tls_certificate and tls_key: both must be set' "a certificate without key" 'tls_certificate = /etc/hosts'
+refuses 'tls_certificate and tls_key: set both' "a certificate without key" 'tls_certificate = /etc/hosts'
 refuses 'tls_certificate: open /nowhere: No such file' "no such certificate" 'tls_certificate = /nowhere' 'tls_key = /nowhere'
 refuses "tls_certificate: /etc/passwd has no line '-----BEGIN ...CERTIFICATE-----'" "no certificate in it" 'tls_certificate = /etc/passwd' 'tls_key = /etc/passwd'
 printf -- '-----BEGIN CERTIFICATE-----\n' >"$D/pem"

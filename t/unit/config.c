@@ -143,8 +143,8 @@ TEST(checks_listen)
 	listen_is_refused_with("listen = 10.0.0.1:1", "^listen = 10.0.0.1:1: without TLS the token could be read");
 	listen_is_refused_with("listen = 10.0.0.1:1\nplaintext_beyond_loopback = yes", "");
 	listen_is_refused_with("listen = 10.0.0.1:1\ntls_certificate = /a\ntls_key = /b", "");
-	listen_is_refused_with("tls_certificate = /a", "^tls_certificate and tls_key: both must be set, or none");
-	listen_is_refused_with("tls_key = /a", "both must be set");
+	listen_is_refused_with("tls_certificate = /a", "^tls_certificate and tls_key: set both or neither");
+	listen_is_refused_with("tls_key = /a", "set both or neither");
 	listen_is_refused_with("listen = 127.0.0.1:1\nauth = none", "");
 	listen_is_refused_with("listen = none\nauth = none", "");
 }

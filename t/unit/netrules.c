@@ -37,17 +37,17 @@ TEST(refuses_a_rule)
 		{ "allow all port 65536", "the port '65536'" },
 		{ "allow all port 9-1", "the port '9-1'" },
 		{ "allow all port -1", "the port '-1'" },
-		{ "allow 10.0.0.1/8", "10.0.0.1/8 is no network" },
+		{ "allow 10.0.0.1/8", "10.0.0.1/8 is not a network" },
 		{ "allow 10.0.0.0/33", "the prefix '33' should be a number up to 32" },
 		{ "allow 10.0.0.0/", "the prefix '' should be" },
-		{ "allow 10.0.0/8", "the address '10.0.0' is none" },
-		{ "allow 10.0.0", "is no name, no address" },
-		{ "allow *", "is no name" },
-		{ "allow a.*.b", "is no name" },
-		{ "allow a..b", "is no name" },
-		{ "allow .a", "is no name" },
-		{ "allow ex\xc3\xa4mple.org", "is no name" },
-		{ "allow a/b", "the address 'a' is none" },
+		{ "allow 10.0.0/8", "the address '10.0.0' is not valid" },
+		{ "allow 10.0.0", "is not a name, an address" },
+		{ "allow *", "is not a name" },
+		{ "allow a.*.b", "is not a name" },
+		{ "allow a..b", "is not a name" },
+		{ "allow .a", "is not a name" },
+		{ "allow ex\xc3\xa4mple.org", "is not a name" },
+		{ "allow a/b", "the address 'a' is not valid" },
 	};
 	struct netrule r;
 	struct err     e;
@@ -116,7 +116,7 @@ TEST(refuses_a_file)
 	ok(read_text("allow all\nallow\n", &e) == NULL, "a bad line");
 	like(e.text, "^/tmp/boxd-t-rules.*:2: 'allow' has too few words", "is named");
 	ok(read_text("[a]\n[a]\n", &e) == NULL, "a section twice");
-	like(e.text, ":2: section \\[a\\] is there twice", "is named");
+	like(e.text, ":2: section \\[a\\] occurs twice", "is named");
 	ok(read_text("[]\n", &e) == NULL && read_text("[a\n", &e) == NULL, "a section without a name or an end");
 	unlink(file);
 	ok(netrules_read(file, &e) == NULL, "no such file");
