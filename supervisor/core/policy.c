@@ -56,7 +56,8 @@ policy_fill_spec(struct msg_spec *s, const struct config *c, struct err *e)
 		return err_set(e, E_INVALID, "spec.%s: only with network on",
 		    s->network_rules.n > 0 ? "network_rules" : "network_set");
 	if (policy_net_mode(s, c) == NET_MODE_SLIRP && s->network_rules.n > 0)
-		return err_set(e, E_INVALID, "spec.network_rules: not with network_on = slirp, which supports no rules");
+		return err_set(
+		    e, E_INVALID, "spec.network_rules: not with network_on = slirp, which supports no rules");
 	for (size_t i = 0; i < s->require.n; i++)
 		if (wall_find(s->require.v[i], &(enum wall){ 0 }, e) == -1)
 			return err_prefix(e, "spec.require");
