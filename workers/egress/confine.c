@@ -1,5 +1,5 @@
 /*
- * The walls around box-egress: those of proto/host/confining.c.  It must make connections, so landlock forbids files and
+ * The walls around box-egress: those of proto/host/confine.c.  It must make connections, so landlock forbids files and
  * not TCP, and it may have sockets of TCP and UDP: no other protocol's code in the kernel can be reached from here.
  */
 #include "confine.h"

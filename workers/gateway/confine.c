@@ -1,4 +1,4 @@
-/* The walls around the gateway: those of proto/host/confining.c, no TCP by landlock, and clients to accept. */
+/* The walls around the gateway: those of proto/host/confine.c, no TCP by landlock, and clients to accept. */
 #include "confine.h"
 
 #include <seccomp.h>

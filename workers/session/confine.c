@@ -1,6 +1,6 @@
 /*
  * A worker whose sandbox stands talks to init, which a command may have taken over.  So it gives up all that it does not
- * need, from the outside in, as proto/host/confining.c does for the gateway:
+ * need, from the outside in, as proto/host/confine.c does for the gateway:
  *
  *	bounding set	needs CAP_SETPCAP
  *	chroot		an empty directory; needs CAP_SYS_CHROOT
