@@ -50,28 +50,11 @@ int cmd_show(const struct args *, enum msg_type, const void *body, void (*print)
 /* Connect, and do the work with signals caught: they end it, and not us. */
 int cmd_interruptible(const struct args *, int (*work)(struct client *, const struct args *, void *), void *what);
 
-int cmd_ping(const struct args *);
-int cmd_status(const struct args *);
-int cmd_ps(const struct args *);
-int cmd_create(const struct args *);
-int cmd_run(const struct args *);
-int cmd_exec(const struct args *);
-int cmd_process(const struct args *);
-int cmd_inspect(const struct args *);
-int cmd_pause(const struct args *);
-int cmd_resume(const struct args *);
-int cmd_cp(const struct args *);
-int cmd_files(const struct args *);
-int cmd_rm(const struct args *);
-int cmd_doctor(const struct args *);
-int cmd_pool(const struct args *);
-int cmd_net(const struct args *);
-int cmd_token(const struct args *);
-int cmd_call(const struct args *);
-int cmd_agent(const struct args *);
-int cmd_langbot_stdio(const struct args *);
-int cmd_help(const struct args *);
-int cmd_version(const struct args *);
+typedef int cmd_fn(const struct args *);
+
+cmd_fn cmd_ping, cmd_status, cmd_ps, cmd_create, cmd_run, cmd_exec, cmd_process, cmd_inspect, cmd_pause, cmd_resume,
+    cmd_cp, cmd_files, cmd_rm, cmd_doctor, cmd_pool, cmd_net, cmd_token, cmd_call, cmd_agent, cmd_langbot_stdio,
+    cmd_help, cmd_version;
 
 /* Help of one command on standard output. */
 void help_print(const struct cmd *);

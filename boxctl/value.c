@@ -2,26 +2,15 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "text.h"
 
-static const struct field *
-field_named(enum msg_type t, const char *name)
-{
-	const struct field *f = msg_def(t)->fields;
-
-	while (f->name != NULL && strcmp(f->name, name) != 0)
-		f++;
-	return f;
-}
-
 int
 value_in_range(enum msg_type t, const char *field, double v, const char *text, struct err *e)
 {
-	const struct field *f = field_named(t, field);
+	const struct field *f = msg_field(t, field);
 
 	if (v < (double)f->least || v > (double)f->most)
 		return err_set(e, E_INVALID, "'%s' is not in %ld..%lu", text_safe(text), f->least, f->most);
@@ -89,7 +78,7 @@ value_megabytes(enum msg_type t, const char *field, const char *text, uint64_t *
 int
 value_one_of(enum msg_type t, const char *field, const char *text, int *out, struct err *e)
 {
-	const struct field *f = field_named(t, field);
+	const struct field *f = msg_field(t, field);
 
 	for (int i = 0; f->names[i] != NULL; i++) {
 		if (strcmp(f->names[i], text) == 0) {
@@ -97,13 +86,7 @@ value_one_of(enum msg_type t, const char *field, const char *text, int *out, str
 			return 0;
 		}
 	}
-	char   all[256] = "";
-	size_t n = 0;
-	for (int i = 0; f->names[i] != NULL && n < sizeof(all); i++)
-		n += (size_t)snprintf(all + n, sizeof(all) - n, "%s'%s'",
-		    i == 0                    ? ""
-		    : f->names[i + 1] == NULL ? " or "
-					      : ", ",
-		    f->names[i]);
+	char all[256] = "";
+	range_names(f, all, sizeof(all));
 	return err_set(e, E_INVALID, "'%s' should be %s", text_safe(text), all);
 }

@@ -71,17 +71,6 @@ pack_field(msgpack_packer *pk, const struct field *f, json_t *v)
 	}
 }
 
-static const struct field *
-field_named(enum msg_type t, const char *name)
-{
-	if (t == MSG_NONE)
-		return NULL;
-	for (const struct field *f = msg_def(t)->fields; f->name != NULL; f++)
-		if (strcmp(f->name, name) == 0)
-			return f;
-	return NULL;
-}
-
 static void
 pack_struct(msgpack_packer *pk, enum msg_type t, json_t *o)
 {
@@ -92,7 +81,7 @@ pack_struct(msgpack_packer *pk, enum msg_type t, json_t *o)
 	json_object_foreach(o, key, value)
 	{
 		pack_text(pk, key, strlen(key));
-		pack_field(pk, field_named(t, key), value);
+		pack_field(pk, msg_field(t, key), value);
 	}
 }
 

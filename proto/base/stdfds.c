@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -114,4 +115,16 @@ void
 stdfds_keep_from_children(void)
 {
 	end_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+}
+
+uint64_t
+stdfds_raise_limit(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) == -1)
+		return 0;
+	r.rlim_cur = r.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &r);
+	return getrlimit(RLIMIT_NOFILE, &r) == -1 ? 0 : r.rlim_cur;
 }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Programs of the daemon: whichever of 0, 1 and 2 is closed becomes /dev/null. */
 void stdfds_open(void);
@@ -23,3 +24,6 @@ void stdfds_close_others(const int *keep, size_t n);
 
 /* Marks everything above 2 close-on-exec: it is open here on purpose, but belongs to none of our children. */
 void stdfds_keep_from_children(void);
+
+/* The limit of descriptors is raised to the most that we may have: how many that is; 0 if it is not known. */
+uint64_t stdfds_raise_limit(void);

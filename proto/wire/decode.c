@@ -165,20 +165,6 @@ get_pairs(struct dec *d, const struct field *f, const msgpack_object *o, struct 
 	return 0;
 }
 
-/* "'off' or 'on'", with commas between the first ones. */
-static void
-list_names(const char *const *names, char *out, size_t size)
-{
-	size_t used = 0;
-
-	for (int i = 0; names[i] != NULL && used < size; i++)
-		used += (size_t)snprintf(out + used, size - used, "%s'%s'",
-		    i == 0                 ? ""
-		    : names[i + 1] == NULL ? " or "
-					   : ", ",
-		    names[i]);
-}
-
 static int
 get_enum(struct dec *d, const struct field *f, const msgpack_object *o, int *out)
 {
@@ -192,7 +178,7 @@ get_enum(struct dec *d, const struct field *f, const msgpack_object *o, int *out
 			*out = i;
 			return 0;
 		}
-	list_names(f->names, list, sizeof(list));
+	range_names(f, list, sizeof(list));
 	return err_set(d->e, E_INVALID, "'%s' should be %s", log_escape(o->via.str.ptr, o->via.str.size), list);
 }
 

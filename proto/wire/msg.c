@@ -101,16 +101,23 @@ msg_by_name(const char *name, size_t n)
 	return found == NULL ? MSG_NONE : found->type;
 }
 
+const struct field *
+msg_field(enum msg_type t, const char *name)
+{
+	for (const struct field *f = msg_def(t)->fields; f->name != NULL; f++)
+		if (strcmp(f->name, name) == 0)
+			return f;
+	return NULL;
+}
+
 const char *
 msg_enum_name(enum msg_type t, const char *field, int value)
 {
-	for (const struct field *f = msg_def(t)->fields; f->name != NULL; f++) {
-		if (f->kind != K_ENUM || strcmp(f->name, field) != 0)
-			continue;
-		for (int i = 0; f->names[i] != NULL; i++)
-			if (i == value)
-				return f->names[i];
-	}
+	const struct field *f = msg_field(t, field);
+
+	for (int i = 0; f != NULL && f->kind == K_ENUM && f->names[i] != NULL; i++)
+		if (i == value)
+			return f->names[i];
 	return "?";
 }
 

@@ -142,6 +142,9 @@ struct msg_def {
 const struct msg_def *msg_def(enum msg_type);
 const char           *msg_name(enum msg_type);
 
+/* The field of that name; NULL: there is none. */
+const struct field *msg_field(enum msg_type, const char *name);
+
 /* Must it be there?  A map may be absent, and stands for its defaults, unless something in it is needed. */
 bool msg_needs(const struct field *);
 
@@ -239,6 +242,9 @@ int msg_check(enum msg_type, const void *body, struct err *);
 int range_u64(const struct field *, uint64_t, struct err *);
 int range_i64(const struct field *, int64_t, struct err *);
 int range_f64(const struct field *, double, struct err *);
+
+/* Of an enum: "'off' or 'on'", with commas between the first ones. */
+void range_names(const struct field *, char *out, size_t size);
 
 /* Bytes of a string or blob, entries of a list. */
 int range_count(const struct field *, uint64_t n, const char *what, struct err *);

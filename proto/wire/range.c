@@ -1,5 +1,6 @@
 /* What the tables allow: both ends of a channel ask here, so they cannot disagree. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "wire/msg.h"
@@ -39,6 +40,19 @@ range_count(const struct field *f, uint64_t n, const char *what, struct err *e)
 		return err_set(e, E_INVALID, f->least == 1 ? "must not be empty" : "%lu %s, under the minimum %ld", n,
 		    what, f->least);
 	return 0;
+}
+
+void
+range_names(const struct field *f, char *out, size_t size)
+{
+	size_t used = 0;
+
+	for (int i = 0; f->names[i] != NULL && used < size; i++)
+		used += (size_t)snprintf(out + used, size - used, "%s'%s'",
+		    i == 0                    ? ""
+		    : f->names[i + 1] == NULL ? " or "
+					      : ", ",
+		    f->names[i]);
 }
 
 static bool

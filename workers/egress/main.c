@@ -11,11 +11,11 @@
  */
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/stdfds.h"
 #include "confine.h"
 #include "flow/pump.h"
 #include "host/helper.h"
@@ -32,24 +32,10 @@ struct boxd {
 
 /* ---- starting ------------------------------------------------------------------------ */
 
-/* Two for each connection, of all sessions: as many as we may have. */
-static uint64_t
-raise_descriptors(void)
-{
-	struct rlimit r = { 0 };
-
-	if (getrlimit(RLIMIT_NOFILE, &r) == -1)
-		return 0;
-	r.rlim_cur = r.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &r);
-	(void)getrlimit(RLIMIT_NOFILE, &r);
-	return r.rlim_cur;
-}
-
 static int
 prepare(struct egress *g, const struct msg_egress_start *s, struct err *e)
 {
-	g->descriptors = raise_descriptors();
+	g->descriptors = stdfds_raise_limit(); /* two for each connection, of all sessions */
 	g->asking = g->descriptors / ASKING_PART < ASKING_MOST ? g->descriptors / ASKING_PART : ASKING_MOST;
 	g->connections = s->connections;
 	g->dns_bytes = s->dns_bytes;

@@ -14,12 +14,12 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/crypto.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/stdfds.h"
 #include "confine.h"
 #include "host/helper.h"
 #include "http/http.h"
@@ -114,18 +114,14 @@ on_congested(void *arg, bool congested)
 		fn(g->web);
 }
 
-/* As many descriptors as we may have: one per client, and one more while it is announced. */
+/* One descriptor for each client, and one more while it is announced. */
 static void
 raise_descriptors(uint64_t clients)
 {
-	struct rlimit r;
+	uint64_t most = stdfds_raise_limit();
 
-	if (getrlimit(RLIMIT_NOFILE, &r) == -1)
-		return;
-	r.rlim_cur = r.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &r);
-	if (r.rlim_cur < clients + SPARE_FDS)
-		log_warn("max_connections=%lu but descriptors=%lu", clients, (unsigned long)r.rlim_cur);
+	if (most > 0 && most < clients + SPARE_FDS)
+		log_warn("max_connections=%lu but descriptors=%lu", clients, most);
 }
 
 /* Certificate and key, while files can be opened, and what clients of the socket inherit. */

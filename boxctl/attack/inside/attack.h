@@ -104,9 +104,6 @@ void call_filtered(struct report *, const void *raw);
 /* Run code in a forked child: its exit status, or -1 when a signal ended it. */
 int in_child(int (*code)(void *), void *arg);
 
-/* As many descriptors as may be. */
-void all_descriptors(void);
-
 /* ---- the tables ---- */
 
 extern const struct attack descriptor_attacks[], runtime_attacks[], proc_attacks[], proc_file_attacks[],

@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/stdfds.h"
 #include "hoards.h"
 
 /* ---- bombs ---- */
@@ -30,7 +31,7 @@ take_all(struct report *r, const void *arg)
 {
 	const struct hoard *h = arg;
 
-	all_descriptors();
+	stdfds_raise_limit();
 	for (unsigned i = 0; h->one(i) != -1; i++)
 		;
 	for (;;)

@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/stdfds.h"
+
 enum {
 	MEMORY_MB = 128, /* of a session of boxctl doctor */
 	HOLDERS = 48,    /* processes: each has a limit of descriptors */
@@ -62,7 +64,7 @@ hold_some(const struct hoard *h, int ready)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	offer_to_die();
-	all_descriptors();
+	stdfds_raise_limit();
 	for (unsigned i = 0; !is_enough() && (got = h->one(i)) != -1; i++) {
 		__atomic_add_fetch(&tally->bytes, (uint64_t)got, __ATOMIC_RELAXED);
 		__atomic_add_fetch(&tally->units, 1, __ATOMIC_RELAXED);

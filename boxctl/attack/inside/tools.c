@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -119,15 +118,4 @@ in_child(int (*code)(void *), void *arg)
 		if (errno != EINTR)
 			return -1;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-void
-all_descriptors(void)
-{
-	struct rlimit now;
-
-	if (getrlimit(RLIMIT_NOFILE, &now) == 0) {
-		now.rlim_cur = now.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &now);
-	}
 }
