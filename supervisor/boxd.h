@@ -2,8 +2,7 @@
  * boxd as main.c builds it: what the actors need of each other.  main owns all
  * of it; everybody else borrows.
  */
-#ifndef SUPERVISOR_HOUSE_H
-#define SUPERVISOR_HOUSE_H
+#pragma once
 
 #include <assert.h>
 #include <assert.h>
@@ -82,5 +81,3 @@ counter_sub(uint64_t *counter, uint64_t n)
 	assert(*counter >= n);
 	*counter -= n;
 }
-
-#endif

@@ -200,7 +200,6 @@ on_stop_timer(struct ev_loop *loop, ev_timer *t, int revents)
 {
 	struct control *c = t->data;
 
-	(void)revents;
 	log_error("%zu sessions did not end within %.0f s; the next start sweeps them",
 	    registry_count(c->boxd->registry), LIM_STOP_SEC);
 	c->status = 1;
@@ -212,7 +211,6 @@ on_stop(struct ev_loop *loop, ev_signal *w, int revents)
 {
 	struct control *c = w->data;
 
-	(void)revents;
 	if (c->boxd->stopping) {
 		log_warn("second signal=%d: not waiting", w->signum);
 		on_stop_timer(loop, &c->stop_timer, 0);
@@ -231,7 +229,6 @@ on_upgrade(struct ev_loop *loop, ev_signal *w, int revents)
 {
 	struct control *c = w->data;
 
-	(void)revents;
 	log_info("executing again sessions=%zu", registry_count(c->boxd->registry));
 	notify("RELOADING=1");
 	c->exec_again = true;
@@ -244,8 +241,6 @@ on_hangup(struct ev_loop *loop, ev_signal *w, int revents)
 	struct control *c = w->data;
 	struct err      e;
 
-	(void)loop;
-	(void)revents;
 	if (egress_reload(c->boxd->egress, &e) == -1)
 		log_error("the rules in force stay: %s", e.text);
 }

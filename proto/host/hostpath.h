@@ -8,8 +8,7 @@
  * swapped before the walk leads to another place that is judged as itself, and one
  * swapped after it is not looked at any more.
  */
-#ifndef SESSION_HOSTPATH_H
-#define SESSION_HOSTPATH_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -43,5 +42,3 @@ enum { FS_NAME = 64 };
 
 /* "ext4": for messages about what a file system cannot do. */
 const char *hostpath_fs(int fd, char name[FS_NAME]);
-
-#endif

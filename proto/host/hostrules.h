@@ -1,6 +1,5 @@
 /* May this real path be mounted?  See supervisor/config/mountrules.c and tenantroots.c for where the rules come from. */
-#ifndef SESSION_HOSTRULES_H
-#define SESSION_HOSTRULES_H
+#pragma once
 
 #include "host/hostpath.h"
 
@@ -10,5 +9,3 @@ int hostrules_check(
 
 /* Is it the session's own workspace, by boxd's plan, and so to be made when it is missing?  Through a link it is not. */
 bool hostrules_may_make(const char *path, const struct msg_worker_start *);
-
-#endif

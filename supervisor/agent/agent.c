@@ -85,7 +85,6 @@ step(struct agent_call *c, enum msg_type t, const void *body, ask_fn *fn)
 static void
 on_deleted(void *arg, const struct msg *m)
 {
-	(void)m;
 	settle(arg);
 }
 
@@ -203,7 +202,6 @@ create(struct agent_call *c)
 static void
 on_gone(void *arg, const struct msg *m)
 {
-	(void)m;
 	create(arg);
 }
 

@@ -5,8 +5,7 @@
  *	plan -> CREATE -> EXEC -> the result, made short
  *	                       `-> too much in the workspace: DELETE -> a refusal
  */
-#ifndef SUPERVISOR_AGENT_H
-#define SUPERVISOR_AGENT_H
+#pragma once
 
 #include "core/ask.h"
 
@@ -24,5 +23,3 @@ bool agent_cancel(struct agent *, const struct msg *);
 
 /* A connection is gone (0: all of them): its commands are cancelled. */
 void agent_conn_gone(struct agent *, uint64_t conn);
-
-#endif

@@ -1,6 +1,5 @@
 /* Between the files of this room. */
-#ifndef SUPERVISOR_AGENT_IMPL_H
-#define SUPERVISOR_AGENT_IMPL_H
+#pragma once
 
 #include <sys/queue.h>
 
@@ -32,5 +31,3 @@ struct agent {
 	struct agent_rules rules; /* the paths of its roots are owned */
 	struct agent_calls calls; /* owned */
 };
-
-#endif

@@ -16,7 +16,6 @@ agent_profiles(struct boxd *h, const struct msg *m, struct err *e)
 	struct msg_agent_profile      v[PROFILES];
 	struct msg_agent_profile_list all = { .configured = profile_get(c->agent_profiles, c->agent_profile)->name };
 
-	(void)e;
 	for (int i = 0; i < PROFILES; i++) {
 		const struct msg_agent_profile *p = profile_get(c->agent_profiles, (enum profile)i);
 
@@ -42,7 +41,6 @@ agent_errors(struct boxd *h, const struct msg *m, struct err *e)
 	struct msg_agent_error         v[LIM_RECENT_ERRORS];
 	struct msg_agent_error_list    list = { .errors.v = v };
 
-	(void)e;
 	list.errors.n = errorring_list(h->errors, ask->all ? NULL : &who, v);
 	reply_send(h, MSG_AGENT_ERROR_LIST, m->conn, m->id, &list);
 	return 0;
@@ -88,7 +86,6 @@ agent_status(struct boxd *h, const struct msg *m, struct err *e)
 	char                           prefix[LIM_NAME + 1];
 	struct err                     why;
 
-	(void)e;
 	agent_prefix(ask->instance, ask->workspace, prefix);
 	struct group_sum mine = registry_sum(h->registry, (struct group_key){ prefix, strlen(prefix) });
 	tell_barrier(h, &why);

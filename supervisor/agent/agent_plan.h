@@ -2,8 +2,7 @@
  * What an agent's request becomes: which session, made how, and which command in it.  It sends
  * no request and looks at no file.
  */
-#ifndef SUPERVISOR_AGENT_PLAN_H
-#define SUPERVISOR_AGENT_PLAN_H
+#pragma once
 
 #include "config/config.h"
 
@@ -28,5 +27,3 @@ int agent_plan(struct agent_plan *, const struct agent_rules *, const struct msg
 
 /* What the names of a workspace's sessions begin with. */
 void agent_prefix(const char *instance, const char *workspace, char prefix[LIM_NAME + 1]);
-
-#endif

@@ -1,6 +1,5 @@
 /* What an agent is shown of a command's end. */
-#ifndef SUPERVISOR_AGENT_RESULT_H
-#define SUPERVISOR_AGENT_RESULT_H
+#pragma once
 
 #include "agent/agent_plan.h"
 
@@ -13,5 +12,3 @@ int agent_result(struct msg_agent_result *, struct agent_output *, const struct 
     const struct msg_exec_result *, size_t limit, struct err *);
 
 void agent_output_clear(struct agent_output *);
-
-#endif

@@ -2,8 +2,7 @@
  * Profiles: what an agent's command gets that asks for nothing, what it may not ask for, and how long it may run.
  * LangBot's, to the number: the table of langbot-plugin 0.7, or that of 0.5, whose default had no network.
  */
-#ifndef SUPERVISOR_PROFILE_H
-#define SUPERVISOR_PROFILE_H
+#pragma once
 
 #include "wire/msg.h"
 
@@ -19,5 +18,3 @@ int profile_find(const char *table, const char *name, enum profile *, struct err
 
 /* May a request say nothing of this field? */
 bool profile_locks(const struct msg_agent_profile *, const char *field);
-
-#endif

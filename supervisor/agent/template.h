@@ -2,8 +2,7 @@
  * Which session a conversation gets: a template such as {launcher_type}_{launcher_id}, written as Python's format
  * strings are.  A name that nobody knows is "unknown".
  */
-#ifndef SUPERVISOR_TEMPLATE_H
-#define SUPERVISOR_TEMPLATE_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -24,5 +23,3 @@ int template_expand(struct buf *, const char *template, const struct template_va
 
 /* Is it one?  For who only keeps it. */
 int template_check(const char *template, struct err *);
-
-#endif

@@ -6,8 +6,7 @@
  * token for as long as it runs; with auth = none, where anybody could be first, only until the last connection of that
  * instance is gone and another instance comes.
  */
-#ifndef SUPERVISOR_AUTH_H
-#define SUPERVISOR_AUTH_H
+#pragma once
 
 #include "base/buf.h"
 #include "auth/handover.h"
@@ -56,5 +55,3 @@ void auth_for_gateway(const struct auth *, struct msg_gateway_start *);
 const char *auth_address(const struct auth *);
 const char *auth_token_file(const struct auth *);
 uint64_t    auth_refused(const struct auth *);
-
-#endif

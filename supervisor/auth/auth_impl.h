@@ -1,6 +1,5 @@
 /* Between the files of this room. */
-#ifndef SUPERVISOR_AUTH_IMPL_H
-#define SUPERVISOR_AUTH_IMPL_H
+#pragma once
 
 #include <sys/queue.h>
 
@@ -35,5 +34,3 @@ struct auth {
 bool auth_trust(struct auth *, const char *instance);
 
 void attempts_clear(struct attempts *);
-
-#endif

@@ -2,8 +2,7 @@
  * Failed attempts at LangBot's door, by address: each failure of an address waits twice as long for its answer as the
  * one before.  The caller passes the time.
  */
-#ifndef SUPERVISOR_AUTH_SLOW_H
-#define SUPERVISOR_AUTH_SLOW_H
+#pragma once
 
 #include "auth/listen.h"
 
@@ -27,5 +26,3 @@ struct slow {
 
 /* An attempt failed: how long its answer waits, in seconds.  Every failure waits; the gateway bounds their number. */
 double slow_failed(struct slow *, const struct address *, double now);
-
-#endif

@@ -3,8 +3,7 @@
  * client is refused meanwhile and a port that the kernel chose stays; the token, when it came by the environment,
  * which is wiped; and the trusted instance.  It travels in a memfd whose number is in the environment.
  */
-#ifndef SUPERVISOR_HANDOVER_H
-#define SUPERVISOR_HANDOVER_H
+#pragma once
 
 #include "auth/instance.h"
 #include "auth/token.h"
@@ -29,5 +28,3 @@ void handover_take(struct handover *);
 int handover_give(const struct handover *, struct err *);
 
 void handover_clear(struct handover *);
-
-#endif

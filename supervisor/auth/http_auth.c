@@ -69,8 +69,6 @@ on_slow(struct ev_loop *loop, ev_timer *t, int revents)
 {
 	struct attempt *a = t->data;
 
-	(void)loop;
-	(void)revents;
 	fail(a, &a->why);
 }
 
@@ -439,7 +437,6 @@ http_health(struct boxd *h, const struct msg *m, struct err *e)
 		.completed_processes = all.n[ENDED_PROCESSES],
 	};
 
-	(void)e;
 	reply_send(h, MSG_BOX_HEALTH_RESULT, m->conn, m->id, &r);
 	return 0;
 }

@@ -6,8 +6,7 @@
  *	control socket, HTTP      STRANGER whom the kernel vouches for: needs no token
  *	LangBot's door            STRANGER until HTTP_AUTH made it RPC or RELAY, and that for ever
  */
-#ifndef SUPERVISOR_IDENTITY_H
-#define SUPERVISOR_IDENTITY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,5 +63,3 @@ size_t identities_count(const struct identities *);
 
 /* The clients of /rpc/ws among them. */
 size_t identities_rpc(const struct identities *);
-
-#endif

@@ -1,6 +1,5 @@
 /* The id of a LangBot instance: ^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$, as its own runtime has it. */
-#ifndef SUPERVISOR_INSTANCE_H
-#define SUPERVISOR_INSTANCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <string.h>
@@ -15,5 +14,3 @@ instance_is_valid(const char *id)
 
 	return n > 0 && n <= INSTANCE_LEN && strspn(id, good) == n && strchr("._:-", *id) == NULL;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Addresses of LangBot's door, and the socket that listens there. */
-#ifndef SUPERVISOR_LISTEN_H
-#define SUPERVISOR_LISTEN_H
+#pragma once
 
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -39,5 +38,3 @@ int listen_open(const struct address *, struct err *);
 
 /* Does this descriptor listen where it should?  Port 0 is any. */
 bool listen_is_at(int fd, const struct address *);
-
-#endif

@@ -2,8 +2,7 @@
  * The secret of LangBot's door.  Its plain text is never kept: only a hash of it, under a key that lives as long
  * as this boxd.  A file that changes is read again when somebody shows a token the next time.
  */
-#ifndef SUPERVISOR_TOKEN_H
-#define SUPERVISOR_TOKEN_H
+#pragma once
 
 #include <limits.h>
 #include <sodium.h>
@@ -35,5 +34,3 @@ int token_settle(struct token *, const char *state_dir, struct err *);
 bool token_matches(struct token *, const char *presented);
 
 void token_clear(struct token *);
-
-#endif

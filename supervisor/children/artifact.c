@@ -468,8 +468,6 @@ on_copy_timer(struct ev_loop *loop, ev_timer *t, int revents)
 {
 	struct err e;
 
-	(void)loop;
-	(void)revents;
 	err_set(&e, E_ARTIFACT, "copying it took longer than %.0f seconds", LIM_ARTIFACT_SEC);
 	job_fail(t->data, &e);
 }
@@ -536,8 +534,6 @@ on_start_timer(struct ev_loop *loop, ev_timer *t, int revents)
 	struct job       *j;
 	struct err        e = { 0 };
 
-	(void)loop;
-	(void)revents;
 	while (a->n_running < LIM_ARTIFACT_BUSY && (j = first_startable(a)) != NULL) {
 		assert(a->n_waiting > 0 && j->shelf->waiting > 0 && j->stage == WAITING);
 		TAILQ_REMOVE(&a->waiting, j, next);
@@ -566,7 +562,6 @@ start_soon(struct artifacts *a)
 static void
 on_sweeper_msg(void *arg, struct msg *m)
 {
-	(void)arg;
 	if (m->type == MSG_ARTIFACT_FAILED)
 		log_error("artifacts: sweep: %s", ((const struct msg_artifact_failed *)m->body)->reason);
 }
@@ -576,7 +571,6 @@ on_sweeper_gone(void *arg, int status)
 {
 	struct artifacts *a = arg;
 
-	(void)status;
 	child_close(&a->sweeper);
 	if (a->sweep_again)
 		artifacts_sweep(a);

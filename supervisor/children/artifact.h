@@ -9,8 +9,7 @@
  * A copy is made once, by box-artifact, and then mounted for every session and command of the workspace that names its
  * digest.  One that nobody holds may be dropped to make room, the one that was used longest ago first.
  */
-#ifndef SUPERVISOR_ARTIFACT_H
-#define SUPERVISOR_ARTIFACT_H
+#pragma once
 
 #include "boxd.h"
 #include "wire/msg.h"
@@ -53,5 +52,3 @@ uint64_t artifact_newest(const struct artifact_hold *);
  * -1: the workspace has no copies.
  */
 int artifact_dir(const struct boxd *, const char *session);
-
-#endif

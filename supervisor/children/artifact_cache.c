@@ -390,7 +390,6 @@ load_shelf(struct artifacts *a, void *arg, int dir, const char *name, struct err
 	AUTO_FD int   fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct shelf *s = strlen(name) <= NAMESPACE_LEN ? shelf_named(a, name) : NULL;
 
-	(void)arg;
 	if (fd == -1 || s == NULL) {
 		log_warn("artifacts: %s does not belong to a workspace", log_escape(name, strlen(name)));
 		return 0;
@@ -438,10 +437,6 @@ make_dir(int dir, const char *name, struct err *e)
 static int
 note_trash(struct artifacts *a, void *arg, int dir, const char *name, struct err *e)
 {
-	(void)arg;
-	(void)dir;
-	(void)name;
-	(void)e;
 	artifacts_sweep(a);
 	return 0;
 }
@@ -449,8 +444,6 @@ note_trash(struct artifacts *a, void *arg, int dir, const char *name, struct err
 static int
 throw_one(struct artifacts *a, void *arg, int dir, const char *name, struct err *e)
 {
-	(void)arg;
-	(void)e;
 	throw_away(a, dir, name);
 	return 0;
 }

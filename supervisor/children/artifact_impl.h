@@ -1,6 +1,5 @@
 /* What artifact.c (who wants copies, and box-artifact that makes them) and artifact_cache.c (the copies there are) share. */
-#ifndef SUPERVISOR_ARTIFACT_IMPL_H
-#define SUPERVISOR_ARTIFACT_IMPL_H
+#pragma once
 
 #include <ev.h>
 #include <sys/queue.h>
@@ -76,5 +75,3 @@ void cache_unstage(struct artifacts *, uint64_t number);
 
 /* There is something in the trash. */
 void artifacts_sweep(struct artifacts *);
-
-#endif

@@ -44,7 +44,6 @@ on_death(struct ev_loop *loop, ev_child *w, int revents)
 {
 	struct child *c = w->data;
 
-	(void)revents;
 	assert(!c->reaped);
 	ev_child_stop(loop, w);
 	c->reaped = true;

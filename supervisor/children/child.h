@@ -1,8 +1,7 @@
 /*
  * A worker process seen from outside: its program, its channel, its death.
  */
-#ifndef SUPERVISOR_CHILD_H
-#define SUPERVISOR_CHILD_H
+#pragma once
 
 #include <ev.h>
 #include <sys/types.h>
@@ -40,5 +39,3 @@ struct child_status {
 };
 
 struct child_status child_status(int status);
-
-#endif

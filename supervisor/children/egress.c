@@ -180,7 +180,6 @@ on_ready(void *arg, const struct msg *m)
 	struct egress      *g = arg;
 	struct idmap_entry *en;
 
-	(void)m;
 	log_info("egress=%d ready", child_pid(service_child(g->service)));
 	TAILQ_FOREACH (en, &g->sessions.all, next)
 		net_session_send(g, (struct net_session *)en);
@@ -225,7 +224,6 @@ on_msg(void *arg, struct msg *m)
 static void
 on_gone(void *arg, pid_t pid, const char *how, struct err *why)
 {
-	(void)arg;
 	log_error("egress=%d gone %s; connections are cut", pid, how);
 	err_set(why, E_CRASH, "box-egress died (%s)", how);
 }

@@ -5,8 +5,7 @@
  *
  * The operator's rules are here as well.
  */
-#ifndef SUPERVISOR_EGRESS_H
-#define SUPERVISOR_EGRESS_H
+#pragma once
 
 #include "config/netrules.h"
 #include "core/ask.h"
@@ -49,5 +48,3 @@ int egress_reload(struct egress *, struct err *);
 
 /* NET, NET_RELOAD and NET_RULES of a client. */
 int egress_deliver(struct boxd *, const struct msg *, struct err *);
-
-#endif

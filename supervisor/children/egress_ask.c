@@ -65,7 +65,6 @@ on_net_rules(struct boxd *h, const struct msg *m, struct err *e)
 	const struct netrules      *r = egress_rules(h->egress);
 	struct msg_net_rules_result all = { .file = netrules_file(r) };
 
-	(void)e;
 	all.sets.v = (struct msg_net_set *)netrules_sets(r, &all.sets.n);
 	reply_send(h, MSG_NET_RULES_RESULT, m->conn, m->id, &all);
 	return 0;

@@ -109,7 +109,6 @@ on_gone(void *arg, pid_t pid, const char *how, struct err *why)
 {
 	struct gateway *g = arg;
 
-	(void)why;
 	log_error("gateway=%d gone %s clients=%zu", pid, how, identities_count(g->clients));
 	forget_conn(g, 0);
 }

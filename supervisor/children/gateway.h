@@ -2,8 +2,7 @@
  * The gateway process seen from inside: clients' requests come in here, replies and
  * notices go out.  It is restarted when it dies; sessions do not notice.
  */
-#ifndef SUPERVISOR_GATEWAY_H
-#define SUPERVISOR_GATEWAY_H
+#pragma once
 
 #include "boxd.h"
 
@@ -34,5 +33,3 @@ void gateway_go_away(struct gateway *);
 
 size_t   gateway_connections(const struct gateway *);
 uint64_t gateway_restarts(const struct gateway *);
-
-#endif

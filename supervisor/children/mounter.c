@@ -257,7 +257,6 @@ on_gone(void *arg, pid_t pid, const char *how, struct err *why)
 	struct idmap_entry *c, *next;
 	struct err          again;
 
-	(void)pid;
 	if (m->boxd->stopping)
 		return;
 	log_warn("the process that makes mounts died: %s", how);

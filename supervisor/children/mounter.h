@@ -2,8 +2,7 @@
  * Commands that name mounts of their own, while a mount namespace is made for them.  One box-session does that for all
  * sessions; it is started when it is first needed.
  */
-#ifndef SUPERVISOR_MOUNTER_H
-#define SUPERVISOR_MOUNTER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -29,5 +28,3 @@ int mounter_ask(
 
 /* Drop everything that is kept for this session. */
 void mounter_forget(struct mounter *, const struct session *);
-
-#endif

@@ -54,7 +54,6 @@ on_age_timer(struct ev_loop *loop, ev_timer *t, int revents)
 	struct mountsets *m = t->data;
 	struct set       *s;
 
-	(void)revents;
 	while ((s = TAILQ_FIRST(&m->by_use)) != NULL && s->used + LIM_MOUNTSET_SEC <= ev_now(loop) + .1)
 		set_drop(m, s);
 	watch_oldest(m);

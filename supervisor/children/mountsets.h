@@ -2,8 +2,7 @@
  * Mount namespaces of commands, kept for a while for the next that names the same mounts.  Where a command can change
  * nothing of what is mounted, one is as good as the other: as long as the same is mounted.
  */
-#ifndef SUPERVISOR_MOUNTSETS_H
-#define SUPERVISOR_MOUNTSETS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -27,5 +26,3 @@ void mountsets_keep(struct mountsets *, uint64_t session, const uint8_t key[MOUN
 
 /* All of a session's: its sandbox is another one, or gone. */
 void mountsets_forget(struct mountsets *, uint64_t session);
-
-#endif

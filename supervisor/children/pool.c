@@ -39,8 +39,6 @@ on_start(void *arg, struct link *l, struct err *e)
 static void
 on_gone(void *arg, pid_t pid, const char *how, struct err *why)
 {
-	(void)arg;
-	(void)pid;
 	log_error("box-pool gone %s", how);
 	err_set(why, E_CRASH, "box-pool ended (%s) before it answered", how);
 }

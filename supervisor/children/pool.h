@@ -5,8 +5,7 @@
  *
  * Volumes outlive boxd and the machine: what was mounted is mounted again before anything else is served.
  */
-#ifndef SUPERVISOR_POOL_H
-#define SUPERVISOR_POOL_H
+#pragma once
 
 #include "core/ask.h"
 
@@ -28,5 +27,3 @@ void pool_workspace(struct boxd *, const char *ns, ask_fn *, void *arg);
 
 /* Ask box-pool.  A refusal is an answer, too, and comes before this returns. */
 void pool_ask(struct pool *, enum msg_type, const void *body, ask_fn *, void *arg);
-
-#endif

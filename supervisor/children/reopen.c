@@ -35,7 +35,6 @@ on_gone(void *arg, int status)
 {
 	struct reopen *r = arg;
 
-	(void)status;
 	child_close(&r->child);
 	reopen_next(r);
 }

@@ -3,8 +3,7 @@
  * when it was built.  After a change of the rules every living sandbox is updated, one after the other: a box-session
  * enters its namespace, sets what is open now, and ends.
  */
-#ifndef SUPERVISOR_REOPEN_H
-#define SUPERVISOR_REOPEN_H
+#pragma once
 
 #include "boxd.h"
 
@@ -15,5 +14,3 @@ void           reopen_close(struct reopen **);
 
 /* Rules of a new generation hold. */
 void reopen_all(struct reopen *);
-
-#endif

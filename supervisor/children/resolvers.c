@@ -59,8 +59,6 @@ on_stat(struct ev_loop *loop, ev_stat *w, int revents)
 {
 	struct resolvers *r = w->data;
 
-	(void)loop;
-	(void)revents;
 	read_file(r);
 	r->changed(r->arg);
 }

@@ -1,6 +1,5 @@
 /* Who box-egress asks for names: what the operator says, or what /etc/resolv.conf says, also when that changes. */
-#ifndef SUPERVISOR_RESOLVERS_H
-#define SUPERVISOR_RESOLVERS_H
+#pragma once
 
 #include <ev.h>
 
@@ -15,5 +14,3 @@ void resolvers_close(struct resolvers **);
 
 /* Lent until it changes. */
 const struct strs *resolvers_list(const struct resolvers *);
-
-#endif

@@ -164,8 +164,6 @@ on_wait_timer(struct ev_loop *loop, ev_timer *t, int revents)
 	struct request *r = t->data;
 	struct err      why;
 
-	(void)loop;
-	(void)revents;
 	err_set(&why, E_BUSY, "%s does not answer", r->service->plan->program);
 	request_answer_failure(r, &why);
 }
@@ -308,8 +306,6 @@ on_reply_timer(struct ev_loop *loop, ev_timer *t, int revents)
 {
 	struct process *p = t->data;
 
-	(void)loop;
-	(void)revents;
 	log_error(
 	    "%s=%d does not %s", name_of(p->service), child_pid(p->child), p->role == STARTING ? "start" : "answer");
 	child_kill(p->child);
@@ -357,8 +353,6 @@ on_restart_timer(struct ev_loop *loop, ev_timer *t, int revents)
 	struct service *s = t->data;
 	struct err      e = { 0 };
 
-	(void)loop;
-	(void)revents;
 	if (service_start(s, &e) == 0)
 		return;
 	log_error("%s: %s", name_of(s), e.text);

@@ -8,8 +8,7 @@
  * A request waits until a process serves, and fails if the process that has it dies.  The owner knows what the messages
  * mean; its functions may make requests, but not close the service.
  */
-#ifndef SUPERVISOR_SERVICE_H
-#define SUPERVISOR_SERVICE_H
+#pragma once
 
 #include "base/restart.h"
 #include "boxd.h"
@@ -79,5 +78,3 @@ void service_tell(struct service *, enum msg_type, const void *body);
 
 /* The one that serves, or NULL. */
 struct child *service_child(const struct service *);
-
-#endif

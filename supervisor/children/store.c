@@ -124,7 +124,6 @@ on_refused(void *arg, const struct err *why)
 static void
 on_gone(void *arg, pid_t pid, const char *how, struct err *why)
 {
-	(void)arg;
 	log_error("store=%d gone %s", pid, how);
 	err_set(why, E_CRASH, "box-store died (%s)", how);
 }
@@ -199,7 +198,6 @@ on_answer(void *arg, void *tag, const struct msg *reply)
 	struct store *s = arg;
 	struct held  *mine = tag;
 
-	(void)reply;
 	LIST_REMOVE(mine, next);
 	assert(s->requests > 0 && s->bytes >= mine->bytes);
 	s->requests--;

@@ -2,8 +2,7 @@
  * box-store seen from outside: skills and LangBot's workspace directories.  It is started when it is needed
  * or configured, and restarted when it dies; the requests that it had fail.
  */
-#ifndef SUPERVISOR_STORE_H
-#define SUPERVISOR_STORE_H
+#pragma once
 
 #include "core/ask.h"
 
@@ -21,5 +20,3 @@ uint64_t store_ask(struct store *, enum msg_type, const void *body, ask_fn *, vo
 
 /* The same with the id of an ask_open().  -1: refused at once. */
 int store_send(struct store *, uint64_t id, enum msg_type, const void *body, struct err *);
-
-#endif

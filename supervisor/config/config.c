@@ -424,7 +424,6 @@ config_defaults(struct config *c)
 		int r = option_set(&options[i], c, options[i].dflt, &e);
 
 		assert(r == 0); /* or config.def contradicts itself */
-		(void)r;
 	}
 }
 

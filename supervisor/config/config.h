@@ -1,6 +1,5 @@
 /* The configuration: one table (config.def), one file of "name = value" lines. */
-#ifndef SUPERVISOR_CONFIG_H
-#define SUPERVISOR_CONFIG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -69,5 +68,3 @@ bool config_next_name(const char **list, char name[LIM_PATH + 1]);
 
 /* All defaults with their comments: etc/boxd.conf. */
 void config_print(FILE *);
-
-#endif

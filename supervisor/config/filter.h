@@ -1,6 +1,5 @@
 /* The seccomp filter of commands: refuses what a sandbox has no business with. */
-#ifndef SUPERVISOR_FILTER_H
-#define SUPERVISOR_FILTER_H
+#pragma once
 
 #include <stdio.h>
 
@@ -11,5 +10,3 @@ int filter_compile(const char *path, struct err *);
 
 /* The built-in policy, as its file. */
 void filter_print(FILE *);
-
-#endif

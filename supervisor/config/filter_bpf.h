@@ -6,8 +6,7 @@
  * than the library, compare an int as the kernel does (its lower half alone,
  * whatever is in the upper one), and let the first rule that fits decide.
  */
-#ifndef SUPERVISOR_FILTER_BPF_H
-#define SUPERVISOR_FILTER_BPF_H
+#pragma once
 
 #include <linux/bpf_common.h>
 #include <linux/filter.h>
@@ -23,5 +22,3 @@ struct filter_program {
 int filter_emit(struct filter_program *, const struct filter_policy *, struct err *);
 int filter_emit_for(
     struct filter_program *, const struct filter_policy *, const uint32_t *abis, size_t n, struct err *);
-
-#endif

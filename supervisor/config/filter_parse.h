@@ -1,8 +1,7 @@
 /*
  * The seccomp policy as text: etc/seccomp.policy, which also explains the language.
  */
-#ifndef SUPERVISOR_FILTER_PARSE_H
-#define SUPERVISOR_FILTER_PARSE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ struct filter_policy {
 /* -1: the text is "name:line: what is wrong", and nothing is to be cleared. */
 int  filter_parse(struct filter_policy *, FILE *, const char *name, struct err *);
 void filter_policy_clear(struct filter_policy *);
-
-#endif

@@ -1,6 +1,5 @@
 /* Which paths of the host a session may mount: our own list, and the operator's. */
-#ifndef SUPERVISOR_MOUNTRULES_H
-#define SUPERVISOR_MOUNTRULES_H
+#pragma once
 
 #include "core/dirs.h"
 
@@ -21,5 +20,3 @@ bool mountrules_block(const struct mountrules *, const char *path);
 
 /* Is it below what is blocked unless the operator names it?  Then it is open once mounts.allow has it. */
 bool mountrules_opens(const struct mountrules *, const char *dir);
-
-#endif

@@ -1,6 +1,5 @@
 /* The part of a spec that is about mounts and the root, as text: nothing of the host is looked at here. */
-#ifndef SUPERVISOR_MOUNTSPEC_H
-#define SUPERVISOR_MOUNTSPEC_H
+#pragma once
 
 #include "base/err.h"
 #include "wire/msg.h"
@@ -16,5 +15,3 @@ bool mountspec_wants_host(const struct msg_spec *);
 
 /* Is it what a sandbox is built with when nobody asks for anything?  But for its image. */
 bool mountspec_is_default(const struct msg_spec *);
-
-#endif

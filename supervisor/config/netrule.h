@@ -1,6 +1,5 @@
 /* One rule for the network as text: see proto/messages/network.def for what it means. */
-#ifndef SUPERVISOR_NETRULE_H
-#define SUPERVISOR_NETRULE_H
+#pragma once
 
 #include "base/netaddr.h"
 #include "wire/msg.h"
@@ -16,5 +15,3 @@ struct netrule {
 
 /* -1: the text names the wrong word and what is allowed there. */
 int netrule_parse(struct netrule *, const char *text, struct err *);
-
-#endif

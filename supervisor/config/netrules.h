@@ -6,8 +6,7 @@
  *	[network_extended]		for those of this profile, before what all get
  *	allow *.example.org
  */
-#ifndef SUPERVISOR_NETRULES_H
-#define SUPERVISOR_NETRULES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -35,5 +34,3 @@ bool                      netrules_has(const struct netrules *, const char *name
 
 /* Networks that a set opens by address, as text; NULL without memory.  To be freed in one piece. */
 struct strs *netrules_opened(const struct msg_net_set *);
-
-#endif

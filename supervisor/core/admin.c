@@ -23,7 +23,6 @@ admin_ping(struct boxd *h, const struct msg *m, struct err *e)
 {
 	struct msg_pong pong = { .version = BOXD_VERSION, .uptime_ms = uptime_ms(h) };
 
-	(void)e;
 	reply_send(h, MSG_PONG, m->conn, m->id, &pong);
 	return 0;
 }
@@ -55,7 +54,6 @@ admin_status(struct boxd *h, const struct msg *m, struct err *e)
 		.stopping = h->stopping,
 	};
 
-	(void)e;
 	reply_send(h, MSG_STATUS_RESULT, m->conn, m->id, &s);
 	return 0;
 }

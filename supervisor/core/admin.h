@@ -1,6 +1,5 @@
 /* Questions the supervisor answers from what it knows. */
-#ifndef SUPERVISOR_ADMIN_H
-#define SUPERVISOR_ADMIN_H
+#pragma once
 
 #include "boxd.h"
 
@@ -8,5 +7,3 @@ int admin_ping(struct boxd *, const struct msg *, struct err *);
 int admin_status(struct boxd *, const struct msg *, struct err *);
 int admin_get(struct boxd *, const struct msg *, struct err *);
 int admin_list(struct boxd *, const struct msg *, struct err *);
-
-#endif

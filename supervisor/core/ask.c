@@ -121,8 +121,6 @@ ask_as(struct boxd *h, uint64_t *id, enum msg_type t, const void *body, ask_fn *
 static void
 ignore_reply(void *arg, const struct msg *reply)
 {
-	(void)arg;
-	(void)reply;
 }
 
 void

@@ -2,8 +2,7 @@
  * Requests that boxd makes itself.  Most are routed to a session as a client's would be, some go to a helper; a function
  * receives the reply.  A task of several steps makes one such request after the other.
  */
-#ifndef SUPERVISOR_ASK_H
-#define SUPERVISOR_ASK_H
+#pragma once
 
 #include "boxd.h"
 #include "wire/msg.h"
@@ -39,5 +38,3 @@ void ask_cancel(struct boxd *, uint64_t command);
 
 /* For reply.c: a reply to CONN_OWN, with the request's id. */
 void asks_answer(struct asks *, const struct msg *reply);
-
-#endif

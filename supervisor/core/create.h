@@ -1,6 +1,5 @@
 /* CREATE: use the session of that name, or make it. */
-#ifndef SUPERVISOR_CREATE_H
-#define SUPERVISOR_CREATE_H
+#pragma once
 
 #include "core/session.h"
 
@@ -11,5 +10,3 @@ int create_deliver(struct boxd *, const struct msg *, struct err *);
  * there nothing that a CREATE would do but use it?  Then it is used now.
  */
 bool create_is_done(const struct boxd *, struct session *, const struct msg_spec *);
-
-#endif

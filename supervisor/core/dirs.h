@@ -1,6 +1,5 @@
 /* The state and the runtime directory: made with the right modes, owned by one boxd. */
-#ifndef SUPERVISOR_DIRS_H
-#define SUPERVISOR_DIRS_H
+#pragma once
 
 #include <limits.h>
 
@@ -31,5 +30,3 @@ int dirs_listen(struct dirs *, const char *group, struct err *);
 
 /* Remove the socket and the empty directory. */
 void dirs_tidy(const struct dirs *);
-
-#endif

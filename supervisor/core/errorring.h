@@ -2,8 +2,7 @@
  * The latest errors, for a host application that shows them to its users.  One ring holds those of all workspaces; a
  * caller sees those of its own.  They are kept in memory: a restart forgets them.
  */
-#ifndef SUPERVISOR_ERRORRING_H
-#define SUPERVISOR_ERRORRING_H
+#pragma once
 
 #include "wire/msg.h"
 
@@ -23,5 +22,3 @@ void errorring_add(struct errorring *, const struct errorring_who *, const struc
 
 /* Into v, which has room for LIM_RECENT_ERRORS; the oldest first.  Borrows.  who NULL: of all workspaces. */
 size_t errorring_list(const struct errorring *, const struct errorring_who *, struct msg_agent_error *v);
-
-#endif

@@ -3,8 +3,7 @@
  * not walk over all sessions to learn how many there are of a workspace.  A group is known by the text that its
  * sessions' names have in common; which groups a name is of, its caller says.
  */
-#ifndef SUPERVISOR_GROUPS_H
-#define SUPERVISOR_GROUPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -65,5 +64,3 @@ struct group_sum groups_sum(const struct groups *, struct group_key);
 
 /* The sessions that are counted in it, oldest first; stops when fn returns false. */
 void groups_each(const struct groups *, struct group_key, bool (*fn)(struct session *, void *), void *arg);
-
-#endif

@@ -1,6 +1,5 @@
 /* Hashes of what strangers choose: with a key of this process, so that nobody can choose what collides. */
-#ifndef SUPERVISOR_HASH_H
-#define SUPERVISOR_HASH_H
+#pragma once
 
 #include <sodium.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ hash_of(const struct hash_key *k, const void *data, size_t n)
 	crypto_shorthash((uint8_t *)&hash, data, n, k->bytes);
 	return hash;
 }
-
-#endif

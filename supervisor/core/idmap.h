@@ -2,8 +2,7 @@
  * Things found by number, such as requests that wait for a reply.  An entry is the first member of whatever its owner
  * keeps; the owner allocates and frees that.
  */
-#ifndef SUPERVISOR_IDMAP_H
-#define SUPERVISOR_IDMAP_H
+#pragma once
 
 #include <assert.h>
 #include <stddef.h>
@@ -65,5 +64,3 @@ idmap_first(const struct idmap *m)
 {
 	return TAILQ_FIRST(&m->all);
 }
-
-#endif

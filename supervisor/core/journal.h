@@ -8,8 +8,7 @@
  *	if (journal_is_long(j, count_of_what_lives))
  *		journal_compact(j, write_all, t, e)                  write_all appends to the new file
  */
-#ifndef SUPERVISOR_JOURNAL_H
-#define SUPERVISOR_JOURNAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ bool journal_is_long(const struct journal *, size_t live);
 
 /* The new one takes the place of the old when it is whole and on the disk; -1: the old one stays. */
 int journal_compact(struct journal *, journal_write_fn *, void *arg, struct err *);
-
-#endif

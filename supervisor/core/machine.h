@@ -2,8 +2,7 @@
  * What this machine gives a sandbox, found out once at start: which walls hold,
  * where its cgroups go, and the files that every worker needs.
  */
-#ifndef SUPERVISOR_MACHINE_H
-#define SUPERVISOR_MACHINE_H
+#pragma once
 
 #include "core/dirs.h"
 #include "core/skeleton.h"
@@ -36,5 +35,3 @@ int machine_require(const struct machine *, const struct strs *names, struct err
 /* Remove our cgroup directories, if no session is left in them. */
 void machine_tidy(const struct machine *);
 void machine_close(struct machine *);
-
-#endif

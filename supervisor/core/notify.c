@@ -17,9 +17,6 @@ static ev_timer watchdog_timer;
 static void
 on_watchdog(struct ev_loop *loop, ev_timer *t, int revents)
 {
-	(void)loop;
-	(void)t;
-	(void)revents;
 	notify("WATCHDOG=1");
 }
 

@@ -1,6 +1,5 @@
 /* systemd's notification protocol; silent where there is no systemd. */
-#ifndef SUPERVISOR_NOTIFY_H
-#define SUPERVISOR_NOTIFY_H
+#pragma once
 
 #include <ev.h>
 
@@ -8,5 +7,3 @@
 void notify_open(struct ev_loop *);
 void notify(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void notify_close(struct ev_loop *);
-
-#endif

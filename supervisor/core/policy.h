@@ -1,6 +1,5 @@
 /* What a session may be: names, defaults, and what "the same spec" means. */
-#ifndef SUPERVISOR_POLICY_H
-#define SUPERVISOR_POLICY_H
+#pragma once
 
 #include "config/config.h"
 
@@ -27,5 +26,3 @@ void policy_value_text(const struct field *, const void *at, char *out, size_t s
 
 /* -1: a conflict that names the first field that differs. */
 int policy_compare(const char *name, const struct msg_spec *have, const struct msg_spec *want, struct err *);
-
-#endif

@@ -1,6 +1,5 @@
 /* All sessions, by name and by age; the only owner of a struct session. */
-#ifndef SUPERVISOR_REGISTRY_H
-#define SUPERVISOR_REGISTRY_H
+#pragma once
 
 #include <sys/queue.h>
 
@@ -73,5 +72,3 @@ struct session *registry_request_owner(struct registry *, uint64_t conn, uint64_
 
 /* End every session; on_empty is called when the last is gone. */
 void registry_drain(struct registry *, const char *why, void (*on_empty)(void *), void *arg);
-
-#endif

@@ -2,8 +2,7 @@
  * Requests waiting on a session.  Each ends in exactly one reply, or without one if its client is gone.  An index finds
  * a request by its client's id or its worker's; counters of each kind change as requests come and go.
  */
-#ifndef SUPERVISOR_REQUEST_H
-#define SUPERVISOR_REQUEST_H
+#pragma once
 
 #include <sys/queue.h>
 
@@ -111,5 +110,3 @@ struct request *request_take(struct request *);
 
 /* Take all of them, in their order; the caller ends each. */
 void requests_take_all(struct requests *, struct request_list *);
-
-#endif

@@ -1,6 +1,5 @@
 /* A client's message: which actor is it for. */
-#ifndef SUPERVISOR_ROUTER_H
-#define SUPERVISOR_ROUTER_H
+#pragma once
 
 #include "boxd.h"
 
@@ -11,5 +10,3 @@ int route(struct boxd *, struct msg *, struct err *);
 
 /* The same for a client's: may it send this at all?  A relay may only speak with its one process. */
 int route_from(struct boxd *, const struct identity *, struct msg *, struct err *);
-
-#endif

@@ -8,8 +8,7 @@
  * Its worker process may crash and be replaced while the sandbox lives on
  * (RESTARTING).  CLOSING ends when a worker has reported that nothing is left.
  */
-#ifndef SUPERVISOR_SESSION_H
-#define SUPERVISOR_SESSION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -89,5 +88,3 @@ void session_mounted(struct session *, uint64_t exec, int mounts, const struct e
 
 /* Ask for it again; -1: no command waits for it any more. */
 int session_mount_again(struct session *, uint64_t exec, struct err *);
-
-#endif

@@ -63,6 +63,16 @@ make_dir(const struct boxd *h, uint64_t id, struct err *e)
 	return dir;
 }
 
+/* There is no session for it after all. */
+static void
+dir_remove(const struct boxd *h, uint64_t id)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "%lu", id);
+	unlinkat(h->dirs->sessions, name, AT_REMOVEDIR);
+}
+
 /* Starts a worker that builds it. */
 static struct session *
 session_start(struct boxd *h, const char *name, const struct msg_spec *spec, uint32_t uid_base, struct err *e)
@@ -71,8 +81,10 @@ session_start(struct boxd *h, const char *name, const struct msg_spec *spec, uin
 	AUTO_FD int     dir = make_dir(h, id, e);
 	struct session *s = dir == -1 ? NULL : session_new(h, id, name, spec, dir, e);
 
-	if (s == NULL)
+	if (s == NULL) {
+		dir_remove(h, id);
 		return NULL;
+	}
 	fd_take(&dir);
 	s->uid_base = uid_base;
 	s->state = STATE_STARTING;

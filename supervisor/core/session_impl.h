@@ -3,8 +3,7 @@
  * wants), session_mounts.c, session_life.c (its worker, its end), session_start.c,
  * session_rest.c, session_birth.c and session_net.c.
  */
-#ifndef SUPERVISOR_SESSION_IMPL_H
-#define SUPERVISOR_SESSION_IMPL_H
+#pragma once
 
 #include "base/restart.h"
 #include "children/artifact.h"
@@ -174,5 +173,3 @@ bool session_hint(struct session *, struct request *, const struct msg_exec_resu
 
 /* How long its worker remembers ended processes, and how many of them. */
 void session_retention(const struct session *, uint64_t *sec, uint64_t *count);
-
-#endif

@@ -34,8 +34,6 @@ session_touch(struct session *s)
 static void
 on_idle_timer(struct ev_loop *loop, ev_timer *t, int revents)
 {
-	(void)loop;
-	(void)revents;
 	session_close(t->data, "idle");
 }
 
@@ -52,8 +50,6 @@ on_reply_timer(struct ev_loop *loop, ev_timer *t, int revents)
 {
 	struct session *s = t->data;
 
-	(void)loop;
-	(void)revents;
 	log_warn("session=%lu worker does not answer while %s", s->id,
 	    msg_enum_name(MSG_SESSION_INFO, "state", (int)s->state));
 	if (s->child != NULL)
@@ -102,8 +98,6 @@ session_start_soon(struct session *s)
 static void
 on_restart_timer(struct ev_loop *loop, ev_timer *t, int revents)
 {
-	(void)loop;
-	(void)revents;
 	session_restart_worker(t->data);
 }
 

@@ -2,8 +2,7 @@
  * What all workspaces have together (sessions, managed processes, actions, requests to box-store) no workspace may
  * hold alone: the last part of it, a quarter by default, is kept for the others (workspace_share in boxd.conf).
  */
-#ifndef SUPERVISOR_SHARE_H
-#define SUPERVISOR_SHARE_H
+#pragma once
 
 #include "base/err.h"
 #include "config/config.h"
@@ -13,5 +12,3 @@ uint64_t share_of(const struct config *, uint64_t limit);
 
 /* -1 when a workspace that has this many may not have one more; what: the sentence that the error begins with. */
 int share_check(const struct config *, uint64_t have, uint64_t limit, enum err_code, const char *what, struct err *);
-
-#endif

@@ -5,8 +5,7 @@
  * enters: a sandbox's mountinfo then shows no directory of the host, the host's own list of mounts
  * does not show it, and it is gone however boxd ends.  An ordinary user has it in <state>/root.
  */
-#ifndef SUPERVISOR_SKELETON_H
-#define SUPERVISOR_SKELETON_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -20,5 +19,3 @@ struct skeleton {
 /* Make it, or bring it up to date. */
 int  skeleton_build(struct skeleton *, const char *state_dir, bool hidden, struct err *);
 void skeleton_close(struct skeleton *);
-
-#endif

@@ -91,8 +91,6 @@ on_build_timer(struct ev_loop *loop, ev_timer *t, int revents)
 	struct boxd   *h = s->boxd;
 	struct err     e = { 0 };
 
-	(void)loop;
-	(void)revents;
 	if (h->stopping || !(spares_lack(s, NETWORK_OFF) || spares_lack(s, NETWORK_ON)))
 		return;
 	if (build_one(h, spares_lack(s, NETWORK_OFF) ? NETWORK_OFF : NETWORK_ON, &e) == -1) {
@@ -116,7 +114,6 @@ spares_asked(struct spares *s, enum network network)
 static bool
 end_outdated(struct session *s, void *arg)
 {
-	(void)arg;
 	if (session_spec(s)->network == NETWORK_ON)
 		session_close(s, "the rules for networks have changed");
 	return true;

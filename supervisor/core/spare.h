@@ -2,8 +2,7 @@
  * Sandboxes built ahead.  A create that finds one waits for a message instead of a
  * program start and a dozen mounts; then the next spare is built.
  */
-#ifndef SUPERVISOR_SPARE_H
-#define SUPERVISOR_SPARE_H
+#pragma once
 
 #include "boxd.h"
 #include "wire/msg.h"
@@ -22,5 +21,3 @@ void spares_used(struct spares *);
 
 /* One died without being used; build another, but not at once. */
 void spares_lost(struct spares *);
-
-#endif

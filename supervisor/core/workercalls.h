@@ -1,6 +1,5 @@
 /* The system calls that a session's worker has left once its sandbox stands. */
-#ifndef SUPERVISOR_WORKERCALLS_H
-#define SUPERVISOR_WORKERCALLS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -8,5 +7,3 @@
 
 /* A sealed memfd with the program, compiled once for all of them; own_uids: each has uids of its own.  -1 and the reason. */
 int workercalls_compile(bool own_uids, struct err *);
-
-#endif

@@ -54,7 +54,6 @@ now_us(void)
 static void
 gone(void *arg, const struct msg *reply)
 {
-	(void)arg;
 	if (reply->failed)
 		log_error("sessions of an expired grant: %s", reply->error.text);
 }
@@ -91,8 +90,6 @@ reap(struct admission *a)
 static void
 on_expiry(struct ev_loop *loop, ev_periodic *w, int revents)
 {
-	(void)loop;
-	(void)revents;
 	reap(w->data);
 }
 

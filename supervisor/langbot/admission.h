@@ -2,8 +2,7 @@
  * Who may use a sandbox at all, when LangBot requires grants: the policy, grants with their expiry, revocations,
  * and the fences that only rise.  Revisions and revocations are in the state directory, so a restart forgets none.
  */
-#ifndef SUPERVISOR_ADMISSION_H
-#define SUPERVISOR_ADMISSION_H
+#pragma once
 
 #include "boxd.h"
 #include "wire/msg.h"
@@ -40,5 +39,3 @@ int admission_normalise(
 /* BOX_UPSERT_GRANT and BOX_REVOKE_GRANT: answered when sessions that must go are gone. */
 int admission_upsert(struct boxd *, const struct msg *, struct err *);
 int admission_revoke(struct boxd *, const struct msg *, struct err *);
-
-#endif

@@ -2,8 +2,7 @@
  * The book of grants: for every workspace the numbers seen so far, which only rise, and the grant it has now, if any.
  * Pure: the caller passes the time, and acts on the result.
  */
-#ifndef SUPERVISOR_ADMISSION_BOOK_H
-#define SUPERVISOR_ADMISSION_BOOK_H
+#pragma once
 
 #include "wire/msg.h"
 
@@ -57,5 +56,3 @@ uint64_t book_next_expiry(const struct book *);
 
 /* Remove one expired grant; *whose is its workspace, whose strings are the book's.  false: no grant has expired. */
 bool book_expire(struct book *, uint64_t now_us, struct msg_context *);
-
-#endif

@@ -1,6 +1,5 @@
 /* An admitted spec: refused, or all that is the runtime's to say is said. */
-#ifndef SUPERVISOR_ADMISSION_SPEC_H
-#define SUPERVISOR_ADMISSION_SPEC_H
+#pragma once
 
 #include "wire/msg.h"
 
@@ -18,5 +17,3 @@ struct admitted {
 };
 
 int admission_force(const struct msg_box_policy *, struct msg_box_spec *, const struct admitted *, struct err *);
-
-#endif

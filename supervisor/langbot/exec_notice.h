@@ -1,6 +1,5 @@
 /* The end of a command in one line, for clients that know an exit code and output, and no cause. */
-#ifndef SUPERVISOR_EXEC_NOTICE_H
-#define SUPERVISOR_EXEC_NOTICE_H
+#pragma once
 
 #include "wire/msg.h"
 
@@ -9,5 +8,3 @@ int64_t exec_exit_code(const struct msg_exec_result *);
 
 /* One last line for its standard error, where the exit code alone leaves people guessing; else empty. */
 void exec_notice(const struct msg_exec_result *, const struct msg_spec *, uint64_t timeout_sec, char *out, size_t size);
-
-#endif

@@ -107,7 +107,6 @@ static const struct {
 static void
 run(struct action *a, const struct msg *reply)
 {
-	(void)reply;
 	on[a->type].run(a);
 }
 

@@ -2,8 +2,7 @@
  * What LangBot asks for, made of what boxd can do: contexts, the fence, and each action as one or more
  * requests to sessions and to the store.
  */
-#ifndef SUPERVISOR_LANGBOT_H
-#define SUPERVISOR_LANGBOT_H
+#pragma once
 
 #include "core/ask.h"
 #include "boxd.h"
@@ -35,5 +34,3 @@ uint64_t langbot_processes(const struct langbot *, const struct msg_context *);
 /* For a session of LangBot's, by what box_init said: its roots, and how long ended processes are known.  Else nothing. */
 void langbot_add_rules(const struct langbot *, const char *session, struct msg_worker_start *);
 void langbot_retention(const struct langbot *, const char *session, uint64_t *sec, uint64_t *count);
-
-#endif

@@ -30,7 +30,6 @@ result_of(const struct action *a, const struct msg_exec_result *x, const char *n
 static void
 on_dropped(struct action *a, const struct msg *reply)
 {
-	(void)reply;
 	action_reply(a, MSG_BOX_RESULT, &a->making->result);
 }
 
@@ -49,7 +48,6 @@ on_over_quota(struct action *a, const struct msg *reply)
 {
 	struct err e;
 
-	(void)reply;
 	err_set(&e, E_QUOTA, "%s", a->making->result.notice);
 	action_fail(a, &e);
 }
@@ -127,7 +125,6 @@ on_standing(struct action *a, const struct msg *reply)
 	const struct msg_box_spec *b = &a->making->spec;
 	struct msg_exec            x;
 
-	(void)reply;
 	msg_defaults(MSG_EXEC, &x);
 	x.session = a->name;
 	x.command = b->cmd;

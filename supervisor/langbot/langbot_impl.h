@@ -3,8 +3,7 @@
  * sessions and the store one question after the other, and ends in one reply.  It may be cancelled at any time;
  * an answer that still comes after that is dropped.
  */
-#ifndef SUPERVISOR_LANGBOT_IMPL_H
-#define SUPERVISOR_LANGBOT_IMPL_H
+#pragma once
 
 #include <sys/queue.h>
 
@@ -185,5 +184,3 @@ int langbot_restore(struct langbot *, struct err *);
 
 #define ACTION(wire, N, whose, when, handler, reader, shaper) void handler(struct action *);
 #include "messages/messages.def"
-
-#endif

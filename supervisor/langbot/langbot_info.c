@@ -111,7 +111,6 @@ on_box_list(struct action *a)
 static void
 on_gone(struct action *a, const struct msg *reply)
 {
-	(void)reply;
 	action_done(a);
 }
 

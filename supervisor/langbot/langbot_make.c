@@ -138,7 +138,6 @@ make_new(struct action *a)
 static void
 on_old_one_gone(struct action *a, const struct msg *reply)
 {
-	(void)reply;
 	find_or_make(a);
 }
 
@@ -364,7 +363,6 @@ on_standing(struct action *a, const struct msg *reply)
 	struct session *s = action_session(a, &e);
 	char            id[32];
 
-	(void)reply;
 	if (s == NULL) {
 		action_fail(a, &e);
 		return;

@@ -340,8 +340,6 @@ on_late(struct ev_loop *loop, ev_timer *t, int revents)
 {
 	struct storage *s = t->data;
 
-	(void)loop;
-	(void)revents;
 	if (s->host_call != 0)
 		host_failed(s, "box-store did not answer in time");
 	for (size_t i = 0; i < s->n; i++)

@@ -197,7 +197,6 @@ on_all_gone(void *arg, const struct msg *reply)
 	struct langbot *l = arg;
 	struct action  *a = TAILQ_FIRST(&l->actions), *next;
 
-	(void)reply;
 	assert(l->shutting_down > 0);
 	if (--l->shutting_down > 0)
 		return;

@@ -1,8 +1,7 @@
 /*
  * Can this machine do what LangBot requires?  Measured, and cached for as long as the policy says.
  */
-#ifndef SUPERVISOR_READINESS_H
-#define SUPERVISOR_READINESS_H
+#pragma once
 
 #include "core/ask.h"
 
@@ -17,5 +16,3 @@ void readiness_forget(struct boxd *);
 
 /* "Managed sandbox isolation is not ready (failed checks: ...)", or 0. */
 int readiness_refusal(const struct msg_readiness *, struct err *);
-
-#endif

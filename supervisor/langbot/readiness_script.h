@@ -1,6 +1,5 @@
 /* The command of a trial; what it prints is read by trial_read. */
-#ifndef SUPERVISOR_READINESS_SCRIPT_H
-#define SUPERVISOR_READINESS_SCRIPT_H
+#pragma once
 
 #include "langbot/readiness_trial.h"
 
@@ -12,5 +11,3 @@ enum {
 	TRIAL_OVER_MB = 32, /* more than any limit of it */
 	TRIAL_FILES = 1024, /* more than its volume has */
 };
-
-#endif

@@ -228,8 +228,6 @@ on_late(struct ev_loop *loop, ev_timer *w, int revents)
 	struct trial *t = w->data;
 	struct msg    reply = { .failed = true };
 
-	(void)loop;
-	(void)revents;
 	ask_drop(t->boxd, t->probe);
 	err_set(&reply.error, E_CRASH, "box-store did not answer within %.0f s", LIM_TRIAL_SEC);
 	on_skills(t, &reply);

@@ -2,8 +2,7 @@
  * A sandbox is made as any other, in a directory beside the workspaces, and does what an attacker would: it fills
  * everything it can write to.  What the kernel refused, and only that, is bounded.
  */
-#ifndef SUPERVISOR_READINESS_TRIAL_H
-#define SUPERVISOR_READINESS_TRIAL_H
+#pragma once
 
 #include "boxd.h"
 #include "wire/msg.h"
@@ -32,5 +31,3 @@ void trial_close(struct trial **);
 
 /* What the command printed; pure. */
 void trial_read(struct findings *, const char *output, size_t n, const char *own_network);
-
-#endif

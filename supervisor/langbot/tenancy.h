@@ -2,8 +2,7 @@
  * Workspaces: their names on this machine, and the fence that keeps a placement of yesterday out.  What the
  * fence has seen is in the state directory, so a restart forgets nothing.
  */
-#ifndef SUPERVISOR_TENANCY_H
-#define SUPERVISOR_TENANCY_H
+#pragma once
 
 #include "boxd.h"
 #include "core/groups.h"
@@ -56,5 +55,3 @@ void tenancy_on_advance(struct tenancy *, void (*fn)(void *arg, const struct msg
 
 /* The maximum number of workspaces. */
 void tenancy_set_room(struct tenancy *, size_t workspaces);
-
-#endif

@@ -3,8 +3,7 @@
  * its skills root, and the agents' directories.  Every one that was ever configured is written down, because the files
  * stay when the configuration changes.
  */
-#ifndef SUPERVISOR_TENANTROOTS_H
-#define SUPERVISOR_TENANTROOTS_H
+#pragma once
 
 #include "boxd.h"
 #include "wire/msg.h"
@@ -26,5 +25,3 @@ void tenantroots_observe(struct tenantroots *, const char *directory);
  * until the next call.
  */
 void tenantroots_add_rules(struct tenantroots *, const char *session, struct msg_worker_start *);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the parts of the benchmark share. */
-#ifndef BENCH_BENCH_H
-#define BENCH_BENCH_H
+#pragma once
 
 #include <stddef.h>
 #include <time.h>
@@ -49,5 +48,3 @@ void delete (const char *name);
 
 /* Out of a sandbox and directly, in turns: MB/s in, MB/s out, and microseconds from connecting to the first byte. */
 void measure_ways(struct way *down, struct way *up, struct way *connect);
-
-#endif

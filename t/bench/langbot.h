@@ -1,6 +1,5 @@
 /* LangBot's path through boxd, or through the runtime LangBot ships: WebSocket and JSON over TCP. */
-#ifndef BENCH_LANGBOT_H
-#define BENCH_LANGBOT_H
+#pragma once
 
 #include "base/err.h"
 
@@ -16,5 +15,3 @@ double langbot_echo(struct langbot *); /* one small message through the relay an
 
 /* Megabytes per second through the relay and back, in lines of 64 KiB. */
 double langbot_bulk(struct langbot *, unsigned megabytes);
-
-#endif

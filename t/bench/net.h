@@ -2,8 +2,7 @@
  * The way out of a sandbox beside the same way without one: a server on an address of a network namespace of our own,
  * and one client program that runs inside and outside.
  */
-#ifndef BENCH_NET_H
-#define BENCH_NET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,5 +17,3 @@ unsigned net_serve(void);
 
 /* argv: "net" MODE PORT COUNT.  Prints one number; see net.c.  The exit status. */
 int net_client(char **argv);
-
-#endif

@@ -203,10 +203,3 @@ TEST(owner)
 	buf_clear(&out);
 	msgpack_zone_destroy(&zone);
 }
-
-int
-main(void)
-{
-	run_tests();
-	done_testing();
-}

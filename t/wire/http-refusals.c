@@ -262,7 +262,7 @@ strangers_make_room_for_natives(void)
 		client_close(&c[i]);
 }
 
-/* Neither door gets the last eighth, and strangers make room for clients of the control socket. */
+/* Neither listener gets the last eighth, and strangers make room for clients of the control socket. */
 TEST(shares)
 {
 	struct client c[MAX_CONNECTIONS], more = { 0 };

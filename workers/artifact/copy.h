@@ -1,6 +1,5 @@
 /* Files of a source, copied as a manifest lists them. */
-#ifndef ARTIFACT_COPY_H
-#define ARTIFACT_COPY_H
+#pragma once
 
 #include "manifest.h"
 
@@ -12,5 +11,3 @@ int copy_errno(struct err *, int why, const char *dir, const char *path);
  * and on the disk.  name: of the source, for errors.
  */
 int copy_files(const struct manifest *, int source, const char *name, int to, struct err *);
-
-#endif

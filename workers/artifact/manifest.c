@@ -85,7 +85,6 @@ by_path(const void *a, const void *b)
 static void
 keep(void *path)
 {
-	(void)path;
 }
 
 /* Paths of files before it are in seen. */

@@ -1,6 +1,5 @@
 /* What a manifest lists, checked by the rules of sha256-tree-v1; every refusal is in LangBot's words. */
-#ifndef ARTIFACT_MANIFEST_H
-#define ARTIFACT_MANIFEST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ void manifest_clear(struct manifest *);
 
 /* How many directories a path needs beyond those of the path before it. */
 size_t manifest_new_dirs(const char *before, const char *path);
-
-#endif

@@ -1,6 +1,5 @@
 /* The walls around box-store. */
-#ifndef STORE_CONFINE_H
-#define STORE_CONFINE_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -11,5 +10,3 @@ int confine(const struct store *, struct err *);
 
 /* Walls around one request, in its own process: it ends with us, and is bounded in memory and files. */
 int confine_job(pid_t store, bool large_files, struct err *);
-
-#endif

@@ -154,8 +154,6 @@ on_swept(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct jobs *js = w->data;
 
-	(void)loop;
-	(void)revents;
 	end_sweep(js);
 	if (js->sweeper.again)
 		jobs_sweep(js);
@@ -271,8 +269,6 @@ on_readable(struct ev_loop *loop, ev_io *w, int revents)
 	struct msg   m;
 	struct err   e = { 0 };
 
-	(void)loop;
-	(void)revents;
 	int r = chan_recv(j->fd, &js->in, &m, FROM_STORE, &e);
 	if (r == 1)
 		return;
@@ -299,8 +295,6 @@ on_late(struct ev_loop *loop, ev_timer *t, int revents)
 	struct jobs *js = j->jobs;
 	struct err   why;
 
-	(void)loop;
-	(void)revents;
 	log_error("job=%d %s takes longer than %.0f s", j->pid, msg_name(j->type), LIM_STORE_JOB_SEC);
 	err_set(&why, E_BUSY, "box-store: it took longer than %.0f seconds", LIM_STORE_JOB_SEC);
 	job_fail(js, j->id, &why);

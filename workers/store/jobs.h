@@ -2,8 +2,7 @@
  * Requests, each in a process of its own: an archive or a file that breaks its reader ends one request and
  * nothing else.  Those of one workspace are done one after the other, of different ones beside each other.
  */
-#ifndef STORE_JOBS_H
-#define STORE_JOBS_H
+#pragma once
 
 #include <ev.h>
 
@@ -21,5 +20,3 @@ void jobs_sweep(struct jobs *);
 
 /* -1 and why it is refused. */
 int jobs_deliver(struct jobs *, const struct msg *, struct err *);
-
-#endif

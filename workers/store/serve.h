@@ -1,6 +1,5 @@
 /* One request, done and answered: the work of a process that has nothing else to do. */
-#ifndef STORE_SERVE_H
-#define STORE_SERVE_H
+#pragma once
 
 #include "store.h"
 
@@ -12,5 +11,3 @@ bool serve_alone(enum msg_type);
 
 /* Encodes the answer, whatever it is; -1 when not even that is possible. */
 int serve(const struct store *, const struct msg *, struct packet *, struct err *);
-
-#endif

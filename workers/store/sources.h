@@ -1,6 +1,5 @@
 /* Where the sources of read-only mounts really are. */
-#ifndef STORE_SOURCES_H
-#define STORE_SOURCES_H
+#pragma once
 
 #include "wire/msg.h"
 
@@ -12,5 +11,3 @@ struct sources {
 
 int  sources_find(const struct msg_store_sources *, struct sources *, struct err *);
 void sources_clear(struct sources *);
-
-#endif

@@ -5,8 +5,7 @@
  *	<skills root>/.staging-<number>		what is being installed or removed; not visible to clients
  *	<default workspace>/...			directories of workspaces, made on request
  */
-#ifndef STORE_STORE_H
-#define STORE_STORE_H
+#pragma once
 
 #include "base/bounds.h"
 #include "base/err.h"
@@ -34,5 +33,3 @@ void scope_close(struct scope *);
  * what names it in the error.
  */
 int scope_beneath(const struct scope *, const char *path, const char *what, char out[LIM_PATH + 1], struct err *);
-
-#endif

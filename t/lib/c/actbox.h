@@ -1,6 +1,5 @@
 /* One connection of LangBot's actions between a test's two hands: its client, and the supervisor. */
-#ifndef T_LIB_ACTBOX_H
-#define T_LIB_ACTBOX_H
+#pragma once
 
 #include "fakews.h"
 #include "workers/gateway/langbot/actions.h"
@@ -33,5 +32,3 @@ const char *act_reply(const void *result);
 
 /* The message of a reply. */
 const char *act_message(const char *reply);
-
-#endif

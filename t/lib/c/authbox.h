@@ -3,8 +3,7 @@
  * was taken over, could say.  The test's own program is box-gateway for that boxd; all it does there is to hand its
  * channel to the test (authbox_main).
  */
-#ifndef T_AUTHBOX_H
-#define T_AUTHBOX_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -53,5 +52,3 @@ const char *status_text(const char *field);
 
 /* Lines of boxd's log with this, an extended regular expression. */
 int log_lines(const char *regex);
-
-#endif

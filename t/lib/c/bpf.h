@@ -1,6 +1,5 @@
 /* A seccomp program without the kernel, so that every ABI can be tried on any machine. */
-#ifndef T_BPF_H
-#define T_BPF_H
+#pragma once
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -9,5 +8,3 @@
 
 /* What it returns; aborts on what the kernel would not load. */
 uint32_t bpf_run(const struct sock_filter *, size_t n, const struct seccomp_data *);
-
-#endif

@@ -1,6 +1,5 @@
 /* Small things several tests ask for. */
-#ifndef T_LIB_CHECK_H
-#define T_LIB_CHECK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ int raw_send(int fd, const void *bytes, size_t n, const int *fds, size_t nfds);
 
 /* Whether both descriptors are the same file. */
 int same_file(int a, int b);
-
-#endif

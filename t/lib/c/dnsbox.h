@@ -2,8 +2,7 @@
  * The names of one session, all around them: a name server that answers by the first label of a name, and clients by UDP
  * and TCP.  Everything is in one loop.
  */
-#ifndef T_LIB_DNSBOX_H
-#define T_LIB_DNSBOX_H
+#pragma once
 
 #include "namebox.h"
 #include "workers/egress/dns/dns.h"
@@ -68,5 +67,3 @@ bool          client_ask(struct client *, unsigned id, const char *name, unsigne
 bool          client_hear(struct client *); /* a whole reply into got[] */
 const char   *client_lookup(struct client *, const char *name, unsigned type);
 void          put_framed(struct buf *, unsigned id, const char *name, unsigned type);
-
-#endif

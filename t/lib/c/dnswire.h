@@ -1,6 +1,5 @@
 /* DNS packets written byte by byte, so that they can be wrong, and read back as text. */
-#ifndef T_LIB_DNSWIRE_H
-#define T_LIB_DNSWIRE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ void wire_ask(struct buf *, unsigned id, const char *name, unsigned type);
  * rcode.  "broken" if it is none.  Lives until the next call.
  */
 const char *wire_text(const void *, size_t n);
-
-#endif

@@ -2,8 +2,7 @@
  * Every field of every request, at its edges, through the real gateway.  Nothing here knows an action or a message by
  * heart: native requests come from the tables, LangBot's actions from the keys that their own code asks for.
  */
-#ifndef T_LIB_EDGES_H
-#define T_LIB_EDGES_H
+#pragma once
 
 #include "base/buf.h"
 #include "wire/msg.h"
@@ -59,5 +58,3 @@ void edge_pack(msgpack_packer *, const struct field *, int edge);
 void edges_native(struct peer *);
 void edges_langbot(struct peer *);
 void edges_envelope(struct peer *);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * All are in one process: a socket stays in the namespace it was made in.  Nothing leaves the machine.
  */
-#ifndef T_LIB_EGRESSBOX_H
-#define T_LIB_EGRESSBOX_H
+#pragma once
 
 #include <netinet/in.h>
 
@@ -115,5 +114,3 @@ void  helper_end(pid_t);
  */
 void serve_echo(int listener);
 void serve_sink(int listener);
-
-#endif

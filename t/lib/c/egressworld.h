@@ -1,6 +1,5 @@
 /* Namespaces, and sockets in them: what egressbox.c stands on. */
-#ifndef T_LIB_EGRESSWORLD_H
-#define T_LIB_EGRESSWORLD_H
+#pragma once
 
 #include <stdint.h>
 
@@ -13,5 +12,3 @@ int world_socket(int ns, int family, int type);
 
 /* At a port of all its addresses, of both families. */
 int world_listen(int ns, uint16_t port);
-
-#endif

@@ -32,7 +32,6 @@ ws_send_text(struct ws *w, struct buf *b)
 size_t
 ws_queued(const struct ws *w)
 {
-	(void)w;
 	return 0;
 }
 
@@ -51,7 +50,6 @@ ws_release(struct ws *w)
 void
 ws_finish(struct ws *w, unsigned code, const char *reason)
 {
-	(void)reason;
 	w->finished = code;
 }
 
@@ -79,7 +77,6 @@ ws_ask(struct ws *w, enum msg_type t, uint64_t id, const void *body, struct err 
 uint64_t
 ws_conn(const struct ws *w)
 {
-	(void)w;
 	return 7;
 }
 

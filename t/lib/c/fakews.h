@@ -2,8 +2,7 @@
  * A WebSocket that is none: what a guest sends and asks is written down, and a test answers in the supervisor's
  * place.  Stands in for ws.c.
  */
-#ifndef T_LIB_FAKEWS_H
-#define T_LIB_FAKEWS_H
+#pragma once
 
 #include "workers/gateway/http/ws.h"
 
@@ -44,5 +43,3 @@ void fakews_forget(struct ws *);
 
 /* The end: the guest frees itself. */
 void fakews_gone(struct ws *);
-
-#endif

@@ -1,6 +1,5 @@
 /* box-files alone, on a directory of the test's own, driven over its channel. */
-#ifndef T_LIB_FILEBOX_H
-#define T_LIB_FILEBOX_H
+#pragma once
 
 #include "workbox.h"
 
@@ -27,5 +26,3 @@ const char *filebox_put(struct filebox *, const char *path, const char *text);
 const char *filebox_get(struct filebox *, const char *path); /* its content, or why not */
 const char *filebox_stat(struct filebox *, const char *path);
 const char *filebox_remove(struct filebox *, const char *path, bool recursive);
-
-#endif

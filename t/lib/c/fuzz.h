@@ -1,6 +1,5 @@
 /* What every fuzz target begins with. */
-#ifndef T_LIB_FUZZ_H
-#define T_LIB_FUZZ_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ must(bool holds)
 	if (!holds)
 		abort();
 }
-
-#endif

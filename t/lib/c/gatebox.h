@@ -2,8 +2,7 @@
  * A gateway between a test's two hands: the supervisor's end of its channel, and clients
  * at its socket.  The words in which t/wire/gateway.c says what it expects.
  */
-#ifndef T_GATEBOX_H
-#define T_GATEBOX_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -99,5 +98,3 @@ int         proc_fds(void);
 int proc_fds_settled(int most);
 
 #define CLOSES(bytes, regex, name) closes(bytes, sizeof(bytes) - 1, regex, name)
-
-#endif

@@ -2,8 +2,7 @@
  * A box-init and what its master has heard of it: the words in which t/part/init.c says
  * what it expects.
  */
-#ifndef T_INITBOX_H
-#define T_INITBOX_H
+#pragma once
 
 #include <limits.h>
 #include <sys/types.h>
@@ -83,5 +82,3 @@ struct call *cancel(struct box *, uint64_t exec);
 
 void reconnect(struct box *);
 void attach(struct box *, struct msg_resume *, size_t n);
-
-#endif

@@ -2,8 +2,7 @@
  * box-init as pid 1 of fresh user, pid and mount namespaces, for a test that is its
  * master.
  */
-#ifndef T_INITSTART_H
-#define T_INITSTART_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -18,5 +17,3 @@ pid_t init_spawn(const char *program, const char *mode, const char *orphan_ms, c
 
 /* Another master's channel. */
 int init_connect(const char *path);
-
-#endif

@@ -77,7 +77,6 @@ be_runner(const char *arg)
 static void *
 spin(void *arg)
 {
-	(void)arg;
 	if (write(1, ".", 1) != 1)
 		return NULL;
 	for (;;)
@@ -90,7 +89,6 @@ be_headless(const char *arg)
 {
 	pthread_t t;
 
-	(void)arg;
 	if (fork() != 0)
 		for (;;)
 			pause();
@@ -122,7 +120,6 @@ be_count(const char *arg)
 	struct dirent *d;
 	int            n = 0;
 
-	(void)arg;
 	while ((d = readdir(proc)) != NULL) {
 		char  path[300], text[512] = "";
 		FILE *f;

@@ -1,6 +1,5 @@
 /* Commands that do what a shell cannot: a test program executes itself with the name of the misbehaviour. */
-#ifndef T_MISBEHAVE_H
-#define T_MISBEHAVE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -9,5 +8,3 @@ _Noreturn void misbehave(const char *how, const char *arg);
 
 /* What fill writes, byte by byte. */
 char pattern(uint64_t i);
-
-#endif

@@ -2,8 +2,7 @@
  * A name server of the test's own, on UDP and TCP of the loopback, and a session of box-egress in front of it.  The
  * test answers each question itself, at once or later, with whatever bytes it likes.
  */
-#ifndef T_LIB_NAMEBOX_H
-#define T_LIB_NAMEBOX_H
+#pragma once
 
 #include <ev.h>
 #include <netinet/in.h>
@@ -49,5 +48,3 @@ void namebox_close(struct namebox *);
 
 /* Sends the bytes as they are, by TCP behind their length. */
 void namebox_send(const struct nb_question *, const void *, size_t n);
-
-#endif

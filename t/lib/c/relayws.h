@@ -1,8 +1,7 @@
 /*
  * A ws for tests of a relay: what the guest says is kept, what the client's socket takes is the test's choice.
  */
-#ifndef T_LIB_RELAYWS_H
-#define T_LIB_RELAYWS_H
+#pragma once
 
 #include "workers/gateway/relay/relay.h"
 
@@ -47,5 +46,3 @@ void relayws_written(struct ws *);
 /* What a client does: read so many bytes, 0: all. */
 void relayws_take(struct ws *, size_t n);
 void relayws_text(struct ws *, const char *);
-
-#endif

@@ -1,6 +1,5 @@
 /* box-store alone, on directories of the test's own, driven over its channel as the supervisor would. */
-#ifndef T_LIB_STOREBOX_H
-#define T_LIB_STOREBOX_H
+#pragma once
 
 #include "workbox.h"
 
@@ -55,5 +54,3 @@ void        make_dir(const char *fmt, ...) __attribute__((format(printf, 1, 2)))
 bool        is_there(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 const char *get_file(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void        remove_all(const char *dir);
-
-#endif

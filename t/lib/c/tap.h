@@ -13,8 +13,7 @@
  *
  * The headers that most tests need come with it.
  */
-#ifndef T_LIB_TAP_H
-#define T_LIB_TAP_H
+#pragma once
 
 #include <errno.h>
 #include <fcntl.h>
@@ -116,5 +115,3 @@ void tap_todo(const char *fmt, ...) TAP_NAMED(1, 2);
 void tap_todo_over(void);
 void tap_bail(const char *fmt, ...) __attribute__((noreturn)) TAP_NAMED(1, 2);
 int  tap_done(void);
-
-#endif

@@ -2,8 +2,7 @@
  * Messages that are right but for one thing, packed by hand: encode.c could not
  * be talked into making them.  A struct of the table is tested as a reply's result.
  */
-#ifndef T_LIB_TWIST_H
-#define T_LIB_TWIST_H
+#pragma once
 
 #include <fcntl.h>
 
@@ -49,5 +48,3 @@ int twisted(enum msg_type, const struct twist *, struct err *);
 
 /* Refused, as the peer's fault, with "message.field: " in the text; else says what happened. */
 bool refused(enum msg_type, const struct twist *, struct err *);
-
-#endif

@@ -2,8 +2,7 @@
  * Bodies for any message, made and compared by walking its table: a message
  * that is added to messages.def is tested without touching a test.
  */
-#ifndef T_LIB_VALUES_H
-#define T_LIB_VALUES_H
+#pragma once
 
 #include "wire/msg.h"
 
@@ -30,5 +29,3 @@ void  values_clear(struct values *);
 
 /* NULL when equal, else the name of the first field that differs. */
 const char *body_differs(enum msg_type, const void *a, const void *b);
-
-#endif

@@ -2,8 +2,7 @@
  * HTTP of a gateway between a test's two hands, on top of gatebox: clients that speak HTTP and WebSocket
  * byte by byte, and what the supervisor is asked about them.  The guests behind its WebSockets are echogate's.
  */
-#ifndef T_WEBBOX_H
-#define T_WEBBOX_H
+#pragma once
 
 #include "gatebox.h"
 
@@ -77,5 +76,3 @@ const char *web_close_code(struct client *);
 
 /* It has nothing more to say: the stream ends.  Our side too, and the supervisor has been told. */
 bool web_ends(struct client *);
-
-#endif

@@ -1,6 +1,5 @@
 /* A worker alone, driven over its channel as the supervisor would. */
-#ifndef T_LIB_WORKBOX_H
-#define T_LIB_WORKBOX_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -31,5 +30,3 @@ int workbox_receive(struct workbox *, struct err *);
 
 /* The next answer: "" and .reply is typed as result, or "code: message". */
 const char *workbox_take(struct workbox *, uint64_t id, enum msg_type result);
-
-#endif

@@ -1,6 +1,5 @@
 /* Zip archives byte by byte, so that everything in them can be a lie; and honest ones by libarchive. */
-#ifndef T_LIB_ZIPMAKE_H
-#define T_LIB_ZIPMAKE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ void zip_end(struct zipmake *, const char *comment, struct buf *);
 
 /* Deflated, by libarchive: name, content, ..., NULL. */
 void zip_honest(struct buf *, const char *name, ...) __attribute__((sentinel));
-
-#endif

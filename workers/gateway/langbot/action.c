@@ -54,14 +54,12 @@ job_judge(struct job *j, struct misfits *m, const char *title)
 enum outcome
 read_none(struct job *j)
 {
-	(void)j;
 	return ASK;
 }
 
 void
 shape_known(struct buf *b, const struct asked *asked, const void *result)
 {
-	(void)result;
 	buf_append(b, asked->answer.data, asked->answer.len);
 	b->failed |= asked->answer.failed;
 }

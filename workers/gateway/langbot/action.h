@@ -2,8 +2,7 @@
  * What one of LangBot's actions is: how its data becomes a request, and how the answer becomes JSON.  Between
  * actions.c, which knows the envelope, and action_*.c, which know the actions.
  */
-#ifndef GATEWAY_ACTION_H
-#define GATEWAY_ACTION_H
+#pragma once
 
 #include "langbot/json.h"
 #include "langbot/model.h"
@@ -88,5 +87,3 @@ shape_fn shape_known; /* the answer that its reader left, or {} */
 
 /* "2026-11-15T23:42:30.855903Z", or with "+00:00": of sessions, and of grants and skills. */
 void shape_time(struct buf *, const char *key, uint64_t us, const char *zone);
-
-#endif

@@ -33,7 +33,6 @@ shape_cancelled(struct buf *b, const struct asked *asked, const void *result)
 {
 	const struct msg_box_cancelled *r = result;
 
-	(void)asked;
 	json_open(b, '{');
 	json_key_bool(b, "cancelled", r->cancelled);
 	json_close(b, '}');

@@ -2,8 +2,7 @@
  * LangBot's actions: one JSON object per message in, one out.  What the gateway can judge it judges here; the rest
  * becomes a request to the supervisor and its answer JSON again.
  */
-#ifndef GATEWAY_ACTIONS_H
-#define GATEWAY_ACTIONS_H
+#pragma once
 
 #include "http/ws.h"
 
@@ -16,5 +15,3 @@ struct actions_shared {
 
 /* Seats itself; frees itself when the ws is gone. */
 int actions_open(struct ws *, struct actions_shared *, struct err *);
-
-#endif

@@ -1,6 +1,5 @@
 /* A JSON value as a field of LangBot's classes accepts it, and the error text when it does not fit. */
-#ifndef GATEWAY_COERCE_H
-#define GATEWAY_COERCE_H
+#pragma once
 
 #include <msgpack.h>
 
@@ -16,5 +15,3 @@ bool strict_int(const msgpack_object *, wide *);
 
 /* A moment with its zone, in microseconds since the epoch; before that is 0. */
 const char *coerce_time(const msgpack_object *, uint64_t *);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * The envelope of a message of LangBot's: seq_id, action and context.  And of a reply.
  */
-#ifndef GATEWAY_ENVELOPE_H
-#define GATEWAY_ENVELOPE_H
+#pragma once
 
 #include "langbot/json.h"
 #include "wire/msg.h"
@@ -30,5 +29,3 @@ void envelope_error(struct buf *, const struct buf *seq, const char *class, cons
 
 /* The seq_id of the reply, as JSON, into an empty buf. */
 void envelope_seq(struct buf *, const msgpack_object *seq);
-
-#endif

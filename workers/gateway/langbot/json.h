@@ -2,8 +2,7 @@
  * JSON text as a tree of MessagePack objects, and back.  Strict where Python is not: every value that is taken
  * comes out again as it went in, and two readers of the same text cannot see two things in it.
  */
-#ifndef GATEWAY_JSON_H
-#define GATEWAY_JSON_H
+#pragma once
 
 #include <msgpack.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ void json_nil(struct buf *);
 void json_key_str(struct buf *, const char *key, const char *);
 void json_key_u64(struct buf *, const char *key, uint64_t);
 void json_key_bool(struct buf *, const char *key, bool);
-
-#endif

@@ -2,8 +2,7 @@
  * A map of a client's, read by a table into a message: each field coerced and checked, everything that is wrong
  * said at once.  Offsets and maxima are those of messages.def.
  */
-#ifndef GATEWAY_MODEL_H
-#define GATEWAY_MODEL_H
+#pragma once
 
 #include "langbot/coerce.h"
 #include "langbot/json.h"
@@ -81,5 +80,3 @@ void misfits_clear(struct misfits *);
 
 /* A copy that ends in NUL, in the zone; NULL: no memory. */
 char *text_in(msgpack_zone *, const char *, size_t n);
-
-#endif

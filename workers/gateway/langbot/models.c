@@ -16,7 +16,6 @@ enum { SKILL_NAME_CHARACTERS = 64 };
 static bool
 is_given(const char *p, size_t n)
 {
-	(void)p;
 	return n > 0;
 }
 

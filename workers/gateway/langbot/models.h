@@ -1,6 +1,5 @@
 /* LangBot's classes, as tables. */
-#ifndef GATEWAY_MODELS_H
-#define GATEWAY_MODELS_H
+#pragma once
 
 #include "langbot/model.h"
 
@@ -12,5 +11,3 @@ const char *session_text(msgpack_zone *, const char *, size_t *n);
 
 /* A spec's working directory is its mount path, when it names none. */
 const msgpack_object *spec_with_workdir(msgpack_zone *, const msgpack_object *map);
-
-#endif

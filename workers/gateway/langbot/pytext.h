@@ -1,6 +1,5 @@
 /* Values as Python's str() and bool() see them, which LangBot's handlers apply to what they are sent. */
-#ifndef GATEWAY_PYTEXT_H
-#define GATEWAY_PYTEXT_H
+#pragma once
 
 #include <msgpack.h>
 
@@ -11,5 +10,3 @@ void py_str(struct buf *, const msgpack_object *);
 
 /* bool(): empty, zero and None are false. */
 bool py_truth(const msgpack_object *);
-
-#endif

@@ -58,7 +58,6 @@ put_backend(struct buf *b, const struct msg_readiness *r)
 void
 shape_backend(struct buf *b, const struct asked *asked, const void *result)
 {
-	(void)asked;
 	put_backend(b, result);
 }
 
@@ -67,7 +66,6 @@ shape_health(struct buf *b, const struct asked *asked, const void *result)
 {
 	const struct msg_readiness *r = result;
 
-	(void)asked;
 	(r->enforced ? put_readiness : put_backend)(b, r);
 }
 
@@ -76,7 +74,6 @@ shape_status(struct buf *b, const struct asked *asked, const void *result)
 {
 	const struct msg_box_status_result *r = result;
 
-	(void)asked;
 	json_open(b, '{');
 	json_key(b, "backend");
 	put_backend(b, &r->readiness);
@@ -127,7 +124,6 @@ shape_storage(struct buf *b, const struct asked *asked, const void *result)
 {
 	const struct msg_box_storage_result *r = result;
 
-	(void)asked;
 	json_open(b, '{');
 	json_key_u64(b, "size_bytes", r->size_bytes);
 	json_key(b, "directories");
@@ -160,7 +156,6 @@ shape_grant(struct buf *b, const struct asked *asked, const void *result)
 {
 	const struct msg_box_grant *r = result;
 
-	(void)asked;
 	json_open(b, '{');
 	json_key_bool(b, "installed", true);
 	json_key_str(b, "workspace_uuid", r->workspace);

@@ -113,7 +113,6 @@ shape_result(struct buf *b, const struct asked *asked, const void *result)
 	const struct msg_box_result *r = result;
 	struct buf                   out = { 0 }, err = { 0 };
 
-	(void)asked;
 	put_streams(&out, &err, r);
 	if (*r->notice != '\0')
 		buf_printf(&err, "%s%s", err.len > 0 ? "\n" : "", r->notice);
@@ -211,7 +210,6 @@ put_process(struct buf *b, const struct msg_box_process *p)
 void
 shape_process(struct buf *b, const struct asked *asked, const void *result)
 {
-	(void)asked;
 	put_process(b, result);
 }
 
@@ -275,7 +273,6 @@ put_session(struct buf *b, const struct msg_box_session *s)
 void
 shape_session(struct buf *b, const struct asked *asked, const void *result)
 {
-	(void)asked;
 	put_session(b, result);
 }
 
@@ -284,7 +281,6 @@ shape_sessions(struct buf *b, const struct asked *asked, const void *result)
 {
 	const struct msg_box_sessions *r = result;
 
-	(void)asked;
 	json_open(b, '{');
 	json_key(b, "sessions");
 	json_open(b, '[');

@@ -51,28 +51,24 @@ put_skills(struct buf *b, const struct msg_skills *r, bool preview)
 void
 shape_skills(struct buf *b, const struct asked *asked, const void *result)
 {
-	(void)asked;
 	put_skills(b, result, false);
 }
 
 void
 shape_skill_previews(struct buf *b, const struct asked *asked, const void *result)
 {
-	(void)asked;
 	put_skills(b, result, true);
 }
 
 void
 shape_skill_itself(struct buf *b, const struct asked *asked, const void *result)
 {
-	(void)asked;
 	put_skill(b, result, false);
 }
 
 void
 shape_skill(struct buf *b, const struct asked *asked, const void *result)
 {
-	(void)asked;
 	json_open(b, '{');
 	json_key(b, "skill");
 	put_skill(b, result, false);
@@ -84,7 +80,6 @@ shape_skill_found(struct buf *b, const struct asked *asked, const void *result)
 {
 	const struct msg_skill_found *r = result;
 
-	(void)asked;
 	json_open(b, '{');
 	json_key(b, "skill");
 	if (r->found && r->skill.n > 0)
@@ -125,7 +120,6 @@ shape_skill_entries(struct buf *b, const struct asked *asked, const void *result
 {
 	const struct msg_skill_entries *r = result;
 
-	(void)asked;
 	open_named(b, r->name);
 	json_key_str(b, "base_path", r->base_path);
 	json_key(b, "entries");
@@ -144,7 +138,6 @@ shape_skill_file(struct buf *b, const struct asked *asked, const void *result)
 {
 	const struct msg_skill_file *r = result;
 
-	(void)asked;
 	open_named(b, r->name);
 	json_key_str(b, "path", r->path);
 	put_blob(b, "content", &r->content);
@@ -156,7 +149,6 @@ shape_skill_written(struct buf *b, const struct asked *asked, const void *result
 {
 	const struct msg_skill_file *r = result;
 
-	(void)asked;
 	open_named(b, r->name);
 	json_key_str(b, "path", r->path);
 	json_key_u64(b, "bytes_written", r->bytes_written);

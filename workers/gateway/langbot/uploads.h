@@ -2,8 +2,7 @@
  * Files that a client sends in chunks before the action that wants them: kept in memfds, seen by no other
  * connection, gone with theirs.
  */
-#ifndef GATEWAY_UPLOADS_H
-#define GATEWAY_UPLOADS_H
+#pragma once
 
 #include <msgpack.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ int uploads_chunk(struct uploads *, const msgpack_object *data, const char **cla
  * the refusal, without a class.
  */
 int uploads_take(struct uploads *, const char *key, size_t n, uint64_t *size, struct buf *why);
-
-#endif

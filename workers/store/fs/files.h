@@ -1,6 +1,5 @@
 /* The files of a package, as a client lists, reads and writes them. */
-#ifndef STORE_FILES_H
-#define STORE_FILES_H
+#pragma once
 
 #include "store.h"
 #include "wire/msg.h"
@@ -16,5 +15,3 @@ int files_read(
 /* *written: bytes. */
 int files_write(
     const struct scope *, const struct msg_skill_write *, char path[LIM_PATH + 1], uint64_t *written, struct err *);
-
-#endif

@@ -2,8 +2,7 @@
  * The directories that a configuration means: found, made where they are missing, and opened.  This is done
  * with boxd's own rights, before box-store gives them up.
  */
-#ifndef STORE_PLACES_H
-#define STORE_PLACES_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -22,5 +21,3 @@ int places_open(struct places *, struct store *, const struct msg_store_start *,
 
 /* Whom the skills belong to. */
 int places_owner(const struct store *, uid_t *, gid_t *, struct err *);
-
-#endif

@@ -2,8 +2,7 @@
  * Is the storage of skills bounded by the kernel?  Told only of what was tried: a write beyond the limit, and a
  * file more than there may be, that were refused.
  */
-#ifndef STORE_PROBE_H
-#define STORE_PROBE_H
+#pragma once
 
 #include "store.h"
 
@@ -12,5 +11,3 @@ int probe(const struct store *, struct msg_store_disk *, char *why, struct err *
 
 /* Something that changes when the file system there is another, or has another size. */
 uint64_t probe_mark(const struct store *);
-
-#endif

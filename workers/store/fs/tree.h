@@ -3,8 +3,7 @@
  * file is opened first and looked at by its descriptor, no path leaves the directory it begins in, and what is
  * written takes its name whole or not at all.
  */
-#ifndef STORE_TREE_H
-#define STORE_TREE_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -48,5 +47,3 @@ int tree_write(int dir, const char *name, const void *bytes, size_t n, struct er
 
 /* dir/name with all that is in it; path is for the error. */
 int tree_remove(int dir, const char *name, const char *path, struct err *);
-
-#endif

@@ -1,6 +1,5 @@
 /* Directories under LangBot's default workspace. */
-#ifndef STORE_WORKSPACE_H
-#define STORE_WORKSPACE_H
+#pragma once
 
 #include "store.h"
 
@@ -16,5 +15,3 @@ int workspace_measure(const struct store *, const char *ns, char path[LIM_PATH +
 
 /* Made if it is missing; out: its path from "/" on. */
 int workspace_make(const struct store *, const char *path, char out[LIM_PATH + 1], struct err *);
-
-#endif

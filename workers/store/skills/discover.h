@@ -1,6 +1,5 @@
 /* Which directories are packages: those with a SKILL.md, found breadth first. */
-#ifndef STORE_DISCOVER_H
-#define STORE_DISCOVER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -26,5 +25,3 @@ const char *discover_entry(int dir);
 
 int  discover(int root, unsigned depth, struct finds *, struct err *);
 void finds_clear(struct finds *);
-
-#endif

@@ -1,6 +1,5 @@
 /* The frontmatter of a SKILL.md: YAML between two lines of "---", the instructions behind it. */
-#ifndef STORE_FRONT_H
-#define STORE_FRONT_H
+#pragma once
 
 #include "base/err.h"
 #include "skills/text.h"
@@ -18,5 +17,3 @@ void front_clear(struct front *);
 
 /* Append a file that reads back equal: fields that are NULL or blank are left out. */
 void front_write(struct buf *, const char *const value[FRONT__COUNT], struct span body);
-
-#endif

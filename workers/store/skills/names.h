@@ -1,6 +1,5 @@
 /* A list of file names. */
-#ifndef STORE_NAMES_H
-#define STORE_NAMES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -13,5 +12,3 @@ struct names {
 int  names_add(struct names *, const char *);
 void names_sort(struct names *); /* by code point, as UTF-8 sorts itself */
 void names_clear(struct names *);
-
-#endif

@@ -2,8 +2,7 @@
  * What a YAML 1.1 scalar is, and how Python prints it: as yaml.safe_load() and str() do it together, so that
  * "yes" is True and 0x10 is 16.
  */
-#ifndef STORE_SCALAR_H
-#define STORE_SCALAR_H
+#pragma once
 
 #include "skills/text.h"
 
@@ -23,5 +22,3 @@ enum scalar scalar_kind(struct span);
 
 /* Append str() of it; *truthy as bool() has it.  false: Python would raise an error instead. */
 bool scalar_print(enum scalar, struct span, struct buf *, bool *truthy);
-
-#endif

@@ -1,6 +1,5 @@
 /* A package read: what a client gets to know of it. */
-#ifndef STORE_SKILL_H
-#define STORE_SKILL_H
+#pragma once
 
 #include "skills/discover.h"
 #include "skills/front.h"
@@ -37,5 +36,3 @@ void skill_tell(const struct skill *, struct msg_skill *);
 size_t skill_bytes(const struct skill *);
 
 void skills_clear(struct skills *);
-
-#endif

@@ -1,6 +1,5 @@
 /* The skills of a workspace: found, made, changed and removed. */
-#ifndef STORE_SKILLS_H
-#define STORE_SKILLS_H
+#pragma once
 
 #include "skills/skill.h"
 #include "store.h"
@@ -18,5 +17,3 @@ int skills_create(const struct scope *, const struct msg_skill_create *, struct 
 int skills_update(const struct scope *, const struct msg_skill_update *, struct skill *, struct err *);
 int skills_delete(const struct scope *, const char *name, struct err *);
 int skills_scan(const struct scope *, const char *path, struct skill *, struct err *);
-
-#endif

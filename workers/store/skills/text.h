@@ -1,6 +1,5 @@
 /* Text as Python's str sees it: what upstream's skills were written and are read with.  All of it valid UTF-8. */
-#ifndef STORE_TEXT_H
-#define STORE_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ bool text_normpath(struct span, char out[LIM_PATH + 1]);
 
 /* A copy with a NUL behind it, which the caller frees; NULL: no memory. */
 char *text_copy(struct span);
-
-#endif

@@ -3,8 +3,7 @@
  * that would raise an error.  Nothing is expanded: an alias is the node it names, so a document is as large as
  * its text however often it repeats itself.
  */
-#ifndef STORE_YAMLTREE_H
-#define STORE_YAMLTREE_H
+#pragma once
 
 #include "base/err.h"
 #include "skills/scalar.h"
@@ -37,5 +36,3 @@ const struct node *yaml_get(const struct node *map, const char *key);
 
 /* Append str() of it; false: Python would raise an error, or it is longer than most bytes. */
 bool yaml_print(const struct node *, size_t most, struct buf *, bool *truthy);
-
-#endif

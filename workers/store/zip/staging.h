@@ -2,8 +2,7 @@
  * A directory in the skills root that no workspace sees.  What is to appear whole is made in it and renamed
  * into place; what is to be gone is renamed into it and removed there.
  */
-#ifndef STORE_STAGING_H
-#define STORE_STAGING_H
+#pragma once
 
 #include "base/err.h"
 
@@ -20,5 +19,3 @@ int staging_close(struct staging *, struct err *);
 
 /* Remove the ones whose process has died. */
 void staging_sweep(int skills);
-
-#endif

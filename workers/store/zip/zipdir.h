@@ -3,8 +3,7 @@
  * archive is a stranger's.  What does not fit together is no archive: entries that overlap, local headers that
  * tell something else, bytes in front of the first entry or behind the end.
  */
-#ifndef STORE_ZIPDIR_H
-#define STORE_ZIPDIR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ struct zip_dir {
 
 int  zipdir_read(struct zip_dir *, struct span archive, struct err *);
 void zipdir_clear(struct zip_dir *);
-
-#endif
