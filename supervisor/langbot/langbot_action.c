@@ -57,8 +57,8 @@ action_free(struct action *a)
 	assert(a->langbot->long_bytes >= a->long_bytes);
 	a->langbot->long_bytes -= a->long_bytes;
 	ask_drop(a->langbot->boxd, a->asked); /* an answer that still comes is dropped */
-	if (a->making != NULL)
-		session_request_free(a->making);
+	if (a->request != NULL)
+		session_request_free(a->request);
 	processes_free(a->processes);
 	storage_free(a->storage);
 	owned_msg_clear(&a->kept);

@@ -30,7 +30,7 @@ result_of(const struct action *a, const struct msg_exec_result *x, const char *n
 static void
 on_dropped(struct action *a, const struct msg *reply)
 {
-	action_reply(a, MSG_BOX_RESULT, &a->making->result);
+	action_reply(a, MSG_BOX_RESULT, &a->request->result);
 }
 
 /* LangBot takes a timeout for the end of the session, unless servers run in it. */
@@ -48,7 +48,7 @@ on_over_quota(struct action *a, const struct msg *reply)
 {
 	struct err e;
 
-	err_set(&e, E_QUOTA, "%s", a->making->result.notice);
+	err_set(&e, E_QUOTA, "%s", a->request->result.notice);
 	action_fail(a, &e);
 }
 
@@ -58,9 +58,9 @@ end_session_first(struct action *a, struct msg_box_result *r, step_fn *then)
 {
 	struct err e;
 
-	assert(a->making->result_kept.msg.body == NULL); /* a command has one result */
-	a->making->result = *r;
-	if (owned_msg_copy(&a->making->result_kept, MSG_BOX_RESULT, &a->making->result, &e) == -1)
+	assert(a->request->result_kept.msg.body == NULL); /* a command has one result */
+	a->request->result = *r;
+	if (owned_msg_copy(&a->request->result_kept, MSG_BOX_RESULT, &a->request->result, &e) == -1)
 		action_fail(a, &e);
 	else
 		action_end_session(a, then);
@@ -71,7 +71,7 @@ exec_failed(struct action *a, const struct err *why)
 {
 	struct err e = *why, gone;
 
-	if (why->code == E_UNSTARTED && !a->making->again && a->conn != 0) {
+	if (why->code == E_UNSTARTED && !a->request->again && a->conn != 0) {
 		session_request_again(a); /* nothing ran */
 		return;
 	}
@@ -109,7 +109,7 @@ on_result(struct action *a, const struct msg *reply)
 		withhold(a, x);
 		return;
 	}
-	exec_notice(x, &a->making->native, a->making->spec.timeout_sec, notice, sizeof(notice));
+	exec_notice(x, &a->request->native, a->request->spec.timeout_sec, notice, sizeof(notice));
 	struct msg_box_result r = result_of(a, x, notice);
 	if (r.timed_out && is_dropped_by_timeout(a))
 		end_session_first(a, &r, on_dropped);
@@ -122,7 +122,7 @@ on_result(struct action *a, const struct msg *reply)
 static void
 on_standing(struct action *a, const struct msg *reply)
 {
-	const struct msg_box_spec *b = &a->making->spec;
+	const struct msg_box_spec *b = &a->request->spec;
 	struct msg_exec            x;
 
 	msg_defaults(MSG_EXEC, &x);
@@ -132,8 +132,8 @@ on_standing(struct action *a, const struct msg *reply)
 	x.workdir = b->workdir;
 	x.timeout_ms = b->timeout_sec * 1000;
 	x.keep_bytes = a->langbot->boxd->config->langbot_output_bytes;
-	x.extra_mounts.n = a->making->native.extra_mounts.n;
-	x.extra_mounts.v = a->making->native.extra_mounts.v;
+	x.extra_mounts.n = a->request->native.extra_mounts.n;
+	x.extra_mounts.v = a->request->native.extra_mounts.v;
 	x.only_mounts = true;
 	action_ask(a, MSG_EXEC, &x, on_result);
 }
@@ -143,9 +143,9 @@ exec_is_started(const struct action *a)
 {
 	const struct session *s = registry_find(a->langbot->boxd->registry, a->name);
 
-	if (a->type != MSG_BOX_EXEC || a->making == NULL)
+	if (a->type != MSG_BOX_EXEC || a->request == NULL)
 		return false;
-	if (a->making->result_kept.msg.body != NULL)
+	if (a->request->result_kept.msg.body != NULL)
 		return true; /* it has ended, and its session is ending too */
 	return a->asked != 0 && a->step == on_result && (s == NULL || !session_exec_waits(s, a->asked));
 }

@@ -48,7 +48,7 @@ struct action {
 	char                    name[LIM_NAME + 1]; /* of the session it is about; empty: none yet */
 	uint64_t                asked;              /* what it waits for, or 0 */
 	step_fn                *step;               /* what comes then */
-	struct session_request *making;             /* owned; create and exec */
+	struct session_request *request;            /* owned; create and exec */
 	struct processes       *processes;          /* owned; of a get */
 	struct storage         *storage;            /* owned; of a storage analysis */
 	uint64_t                process_limit; /* of a process start: its workspace has its share of this; 0: not yet */

@@ -46,7 +46,7 @@ session_request_free(struct session_request *m)
 static void
 say_blocked(const struct action *a, struct err *e)
 {
-	const struct msg_spec *s = &a->making->native;
+	const struct msg_spec *s = &a->request->native;
 	const enum err_reason  r = e->reason;
 
 	if (e->field == FIELD_HOST_PATH && (r == REASON_BLOCKED || r == REASON_OTHERS))
@@ -77,14 +77,14 @@ on_created(struct action *a, const struct msg *reply)
 		create_failed(a, &reply->error);
 		return;
 	}
-	spec_observe_workspace(a->langbot, &a->making->native, a->name);
-	a->making->then(a, reply);
+	spec_observe_workspace(a->langbot, &a->request->native, a->name);
+	a->request->then(a, reply);
 }
 
 static void
 create(struct action *a)
 {
-	struct msg_create c = { .session = a->name, .spec = a->making->native };
+	struct msg_create c = { .session = a->name, .spec = a->request->native };
 
 	action_ask(a, MSG_CREATE, &c, on_created);
 }
@@ -113,7 +113,7 @@ on_host_made(struct action *a, const struct msg *reply)
 		action_fail(a, &reply->error);
 		return;
 	}
-	a->making->host_made = true;
+	a->request->host_made = true;
 	find_or_make(a); /* boxd may look different by now */
 }
 
@@ -121,8 +121,9 @@ static void
 make_new(struct action *a)
 {
 	char        path[LIM_PATH + 1];
-	const char *below = a->making->host_made ? NULL
-						 : spec_below_workspace(a->langbot, &a->making->native, a->name, path);
+	const char *below = a->request->host_made
+				? NULL
+				: spec_below_workspace(a->langbot, &a->request->native, a->name, path);
 	struct err  e;
 
 	if (check_room(a, &e) == -1)
@@ -155,7 +156,7 @@ static int
 check_existing(const struct action *a, const struct session *s, struct err *e)
 {
 	const struct msg_spec *have = session_spec(s);
-	struct msg_spec       *want = &a->making->native;
+	struct msg_spec       *want = &a->request->native;
 
 	if (spec_compare(action_logical(a), have, want, e) == -1)
 		return -1;
@@ -177,7 +178,7 @@ find_or_make(struct action *a)
 		action_fail(a, &e);
 	} else if (s == NULL) {
 		make_new(a);
-	} else if (session_spec(s)->roots.n == 0 && create_is_done(a->langbot->boxd, s, &a->making->native)) {
+	} else if (session_spec(s)->roots.n == 0 && create_is_done(a->langbot->boxd, s, &a->request->native)) {
 		on_created(a, NULL); /* with roots it is not LangBot's, which CREATE says */
 	} else {
 		create(a);
@@ -189,7 +190,7 @@ find_or_make(struct action *a)
 static void
 use_spec(struct action *a)
 {
-	struct session_request *m = a->making;
+	struct session_request *m = a->request;
 	struct langbot         *l = a->langbot;
 	struct err              e = { 0 };
 
@@ -209,7 +210,7 @@ use_spec(struct action *a)
 static void
 normalise(struct action *a)
 {
-	struct session_request *m = a->making;
+	struct session_request *m = a->request;
 	struct admitted         found = {
 			.host_path = m->workspace,
 			.skill_root = m->skill_root != NULL ? m->skill_root : "",
@@ -235,7 +236,7 @@ on_skill(struct action *a, const struct msg *reply)
 
 	if (reply->failed || !found->found || found->skill.n == 0)
 		fail(a, E_ADMISSION, "Managed sandbox skill is unavailable in this Workspace");
-	else if ((a->making->skill_root = strdup(found->skill.v[0].package_root)) == NULL)
+	else if ((a->request->skill_root = strdup(found->skill.v[0].package_root)) == NULL)
 		fail(a, E_SYS, "no memory");
 	else
 		normalise(a);
@@ -247,7 +248,7 @@ find_skill(struct action *a)
 	struct msg_skill_get get;
 	char                 ns[NAMESPACE_LEN + 1];
 
-	if (*a->making->spec.skill_name == '\0') {
+	if (*a->request->spec.skill_name == '\0') {
 		normalise(a);
 		return;
 	}
@@ -255,14 +256,14 @@ find_skill(struct action *a)
 	tenancy_namespace(&a->context, ns);
 	get.context = a->context;
 	get.ns = ns;
-	get.name = a->making->spec.skill_name;
+	get.name = a->request->spec.skill_name;
 	action_ask_store(a, MSG_SKILL_GET, &get, on_skill);
 }
 
 static void
 on_sources(struct action *a, const struct msg *reply)
 {
-	struct session_request *m = a->making;
+	struct session_request *m = a->request;
 	struct err              e = reply->error;
 
 	if (!reply->failed) {
@@ -282,7 +283,7 @@ on_sources(struct action *a, const struct msg *reply)
 static void
 find_sources(struct action *a)
 {
-	const struct msg_box_spec *s = &a->making->spec;
+	const struct msg_box_spec *s = &a->request->spec;
 	struct msg_store_sources   sources = { .mounts = { s->extra_mounts.n, s->extra_mounts.v } };
 	char                       ns[NAMESPACE_LEN + 1];
 
@@ -302,11 +303,11 @@ on_workspace(struct action *a, const struct msg *reply)
 		action_fail(a, &reply->error);
 		return;
 	}
-	if ((a->making->workspace = strdup(((const struct msg_store_path *)reply->body)->path)) == NULL) {
+	if ((a->request->workspace = strdup(((const struct msg_store_path *)reply->body)->path)) == NULL) {
 		fail(a, E_SYS, "no memory");
 		return;
 	}
-	a->making->host_made = true;
+	a->request->host_made = true;
 	find_sources(a);
 }
 
@@ -326,14 +327,14 @@ session_request_start(struct action *a, const struct msg_box_spec *spec, step_fn
 {
 	struct langbot *l = a->langbot;
 
-	assert(a->making == NULL);
-	a->making = calloc(1, sizeof(*a->making));
-	if (a->making == NULL) {
+	assert(a->request == NULL);
+	a->request = calloc(1, sizeof(*a->request));
+	if (a->request == NULL) {
 		fail(a, E_SYS, "no memory for a request");
 		return;
 	}
-	a->making->spec = *spec;
-	a->making->then = then;
+	a->request->spec = *spec;
+	a->request->then = then;
 	if (l->shutting_down > 0)
 		fail(a, E_SHUTDOWN, "Box runtime is shutting down");
 	else if (*langbot_backend(l) == '\0')
@@ -349,8 +350,8 @@ session_request_start(struct action *a, const struct msg_box_spec *spec, step_fn
 void
 session_request_again(struct action *a)
 {
-	assert(!a->making->again); /* there is one second try */
-	a->making->again = true;
+	assert(!a->request->again); /* there is one second try */
+	a->request->again = true;
 	use_spec(a);
 }
 

@@ -40,10 +40,12 @@ struct watch {
 	ev_timer          again; /* runs while somebody may write, between scans */
 	ev_timer          late;  /* runs during a scan */
 	uint64_t          max_bytes, max_entries;
-	uint64_t          scan;     /* number of the last one begun */
-	bool              scanning; /* and it has not answered */
-	unsigned          over;     /* scans in a row that found too much */
-	unsigned          blind;    /* scans in a row that something was hidden from */
+	uint64_t          scan;      /* number of the last one begun */
+	bool              scanning;  /* and it has not answered */
+	bool              quiet;     /* no command ran when it began, */
+	bool              was_quiet; /* nor when the one before did */
+	unsigned          over;      /* scans in a row that found too much */
+	unsigned          blind;     /* scans in a row that something was hidden from */
 	struct scan_total last;
 	bool              lost;   /* nobody measures any more: the worker ends when no command is left */
 	struct err        reason; /* then */
@@ -122,6 +124,7 @@ scan(struct watch *w)
 	ev_timer_stop(w->worker->loop, &w->again);
 	w->scan++;
 	w->scanning = true;
+	w->quiet = !exec_running(w->worker);
 	ev_timer_set(&w->late, LIM_MEASURE_SEC, 0.);
 	ev_timer_start(w->worker->loop, &w->late);
 	if (scanner_ask(&w->scanner, &e) == -1)
@@ -279,8 +282,10 @@ believe(struct watch *w, bool growing)
 static void
 found(struct watch *w, const struct scan_total *t)
 {
-	bool growing = w->over > 0 && (t->bytes > w->last.bytes || t->end != SCAN_WHOLE);
+	/* what a command wrote before it was killed is not a background process's */
+	bool growing = w->over > 0 && w->was_quiet && (t->bytes > w->last.bytes || t->end != SCAN_WHOLE);
 
+	w->was_quiet = w->quiet;
 	w->last = *t;
 	w->blind = t->hidden == 0 ? 0 : w->blind + (w->worker->pause == RUNNING);
 	if (is_over(w, t))
