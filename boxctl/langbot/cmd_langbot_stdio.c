@@ -166,7 +166,7 @@ loop(struct bridge *b)
 			{ .fd = ws_client_queued(&b->ws) < HIGH ? STDIN_FILENO : -1, .events = POLLIN },
 		};
 
-		if (poll(p, 4, b->ws.early.len > 0 && !b->ws.paused ? 0 : -1) == -1)
+		if (poll(p, 4, ws_client_has_input(&b->ws) ? 0 : -1) == -1)
 			continue; /* EINTR, the only one with valid arguments */
 		if (p[0].revents != 0)
 			interrupt_read(&b->in);

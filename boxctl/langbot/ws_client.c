@@ -25,7 +25,7 @@
 
 #define PORT "5410"
 
-enum { HANDSHAKE_MS = 10000, KEY_BYTES = 16, KEY_TEXT = 24, ACCEPT_TEXT = 28 };
+enum { SOCKET_BYTES = 256 * 1024, HANDSHAKE_MS = 10000, KEY_BYTES = 16, KEY_TEXT = 24, ACCEPT_TEXT = 28 };
 
 /* ---- connecting ---- */
 
@@ -253,53 +253,81 @@ shake_hands(struct ws_client *c, const char *host, const struct ws_where *where,
 	    where->path, v6 ? "[" : "", host, v6 ? "]" : "", key, where->headers);
 	int r = ask.failed ? err_set(e, E_SYS, "no memory for a request") : send_all(c->fd, &ask, deadline, e);
 	buf_clear(&ask);
-	ssize_t head = r == 0 ? read_head(c->fd, &c->early, deadline, e) : -1;
-	if (head == -1 || check_answer(&c->early, (size_t)head, key, e) == -1)
+	ssize_t head = r == 0 ? read_head(c->fd, &c->in, deadline, e) : -1;
+	if (head == -1 || check_answer(&c->in, (size_t)head, key, e) == -1)
 		return -1;
-	buf_drop(&c->early, (size_t)head);
+	buf_drop(&c->in, (size_t)head);
 	return 0;
 }
 
 /* ---- wslay asks ---- */
 
+/* wslay reads and writes in pieces of 4 KiB; the socket is asked for many of them at once. */
+static ssize_t
+in_fill(struct ws_client *c)
+{
+	ssize_t n;
+
+	c->in.len = c->in_at = 0;
+	if (buf_reserve(&c->in, SOCKET_BYTES) == -1) {
+		errno = ENOMEM;
+		return -1;
+	}
+	do
+		n = recv(c->fd, c->in.data, SOCKET_BYTES, MSG_DONTWAIT);
+	while (n == -1 && errno == EINTR);
+	c->in.len = n > 0 ? (size_t)n : 0;
+	c->closed = c->closed || n == 0;
+	return n;
+}
+
 static ssize_t
 on_recv(wslay_event_context_ptr ctx, uint8_t *to, size_t n, int flags, void *arg)
 {
 	struct ws_client *c = arg;
-	ssize_t           got;
 
-	if (c->paused) {
-		wslay_event_set_error(ctx, WSLAY_ERR_WOULDBLOCK);
+	if (c->paused || (c->in_at == c->in.len && in_fill(c) <= 0)) {
+		wslay_event_set_error(ctx,
+		    c->paused || (!c->closed && errno == EAGAIN) ? WSLAY_ERR_WOULDBLOCK : WSLAY_ERR_CALLBACK_FAILURE);
 		return -1;
 	}
-	if (c->early.len > 0) {
-		n = n < c->early.len ? n : c->early.len;
-		memcpy(to, c->early.data, n);
-		buf_drop(&c->early, n);
-		return (ssize_t)n;
+	n = n < c->in.len - c->in_at ? n : c->in.len - c->in_at;
+	memcpy(to, c->in.data + c->in_at, n);
+	c->in_at += n;
+	return (ssize_t)n;
+}
+
+/* 0 all of it is sent, 1 not yet, -1 it cannot be. */
+static int
+out_flush(struct ws_client *c)
+{
+	while (c->out_at < c->out.len) {
+		ssize_t n = send(c->fd, c->out.data + c->out_at, c->out.len - c->out_at, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (n == -1 && errno == EAGAIN)
+			return 1;
+		if (n == -1 && errno != EINTR)
+			return -1;
+		c->out_at += n > 0 ? (size_t)n : 0;
 	}
-	do
-		got = recv(c->fd, to, n, MSG_DONTWAIT);
-	while (got == -1 && errno == EINTR);
-	c->closed = c->closed || got == 0;
-	if (got <= 0)
-		wslay_event_set_error(
-		    ctx, got == -1 && errno == EAGAIN ? WSLAY_ERR_WOULDBLOCK : WSLAY_ERR_CALLBACK_FAILURE);
-	return got > 0 ? got : -1;
+	c->out.len = c->out_at = 0;
+	return 0;
 }
 
 static ssize_t
 on_send(wslay_event_context_ptr ctx, const uint8_t *bytes, size_t n, int flags, void *arg)
 {
 	struct ws_client *c = arg;
-	ssize_t           sent;
+	int               r = c->out.len < SOCKET_BYTES ? 0 : out_flush(c);
 
-	do
-		sent = send(c->fd, bytes, n, MSG_NOSIGNAL | MSG_DONTWAIT);
-	while (sent == -1 && errno == EINTR);
-	if (sent == -1)
-		wslay_event_set_error(ctx, errno == EAGAIN ? WSLAY_ERR_WOULDBLOCK : WSLAY_ERR_CALLBACK_FAILURE);
-	return sent;
+	if (r == 0) {
+		buf_append(&c->out, bytes, n);
+		r = c->out.failed ? -1 : 0;
+	}
+	if (r == 0)
+		return (ssize_t)n;
+	wslay_event_set_error(ctx, r == 1 ? WSLAY_ERR_WOULDBLOCK : WSLAY_ERR_CALLBACK_FAILURE);
+	return -1;
 }
 
 static int
@@ -355,7 +383,8 @@ ws_client_close(struct ws_client *c)
 		wslay_event_context_free(c->ctx);
 	c->ctx = NULL;
 	fd_close(&c->fd);
-	buf_clear(&c->early);
+	buf_clear(&c->in);
+	buf_clear(&c->out);
 }
 
 int
@@ -371,7 +400,13 @@ ws_client_send(struct ws_client *c, const char *text, size_t n, struct err *e)
 size_t
 ws_client_queued(const struct ws_client *c)
 {
-	return wslay_event_get_queued_msg_length(c->ctx);
+	return wslay_event_get_queued_msg_length(c->ctx) + c->out.len - c->out_at;
+}
+
+bool
+ws_client_has_input(const struct ws_client *c)
+{
+	return !c->paused && c->in_at < c->in.len;
 }
 
 short
@@ -379,20 +414,20 @@ ws_client_events(const struct ws_client *c)
 {
 	bool reads = !c->paused && wslay_event_want_read(c->ctx);
 
-	return (short)((reads ? POLLIN : 0) | (wslay_event_want_write(c->ctx) ? POLLOUT : 0));
+	return (short)((reads ? POLLIN : 0) | (wslay_event_want_write(c->ctx) || c->out_at < c->out.len ? POLLOUT : 0));
 }
 
 int
 ws_client_run(struct ws_client *c, short revents, struct err *e)
 {
-	bool writes = wslay_event_want_write(c->ctx);
+	bool lost = false;
 
-	if (!c->paused && ((revents & ~POLLOUT) != 0 || c->early.len > 0) && wslay_event_recv(c->ctx) != 0 &&
-	    !c->closed)
-		return err_set(e, E_CRASH, "the connection to boxd is lost");
-	if ((writes || wslay_event_want_write(c->ctx)) && wslay_event_send(c->ctx) != 0 && !c->closed)
-		return err_set(e, E_CRASH, "the connection to boxd is lost");
-	return 0;
+	if ((revents & ~POLLOUT) != 0 || c->in_at < c->in.len)
+		lost = !c->paused && wslay_event_recv(c->ctx) != 0;
+	if (!lost && wslay_event_want_write(c->ctx))
+		lost = wslay_event_send(c->ctx) != 0;
+	lost = lost || out_flush(c) == -1;
+	return lost && !c->closed ? err_set(e, E_CRASH, "the connection to boxd is lost") : 0;
 }
 
 void

@@ -10,9 +10,11 @@
 #include "base/err.h"
 
 struct ws_client {
-	int                     fd;    /* owned */
-	wslay_event_context_ptr ctx;   /* owned */
-	struct buf              early; /* owned; came with the answer to the handshake, and is read first */
+	int                     fd;  /* owned */
+	wslay_event_context_ptr ctx; /* owned */
+	struct buf              in;  /* owned; received, and not yet read by wslay from in_at on */
+	struct buf              out; /* owned; written by wslay, and not yet sent from out_at on */
+	size_t                  in_at, out_at;
 	void (*on_text)(void *, const char *, size_t n);
 	void    *arg;
 	bool     paused; /* nothing is read */
@@ -36,6 +38,9 @@ int ws_client_send(struct ws_client *, const char *, size_t n, struct err *);
 
 /* Bytes that wait to be sent. */
 size_t ws_client_queued(const struct ws_client *);
+
+/* Bytes have been received that ws_client_run would read now: poll need not wait. */
+bool ws_client_has_input(const struct ws_client *);
 
 /* What to poll for, and what to call then; messages come by on_text. */
 short ws_client_events(const struct ws_client *);

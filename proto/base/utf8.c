@@ -1,5 +1,8 @@
 #include "base/utf8.h"
 
+#include <stdint.h>
+#include <string.h>
+
 /*
  * Bytes of the character at p; or, negative, how many bytes of a broken one go
  * together (as Unicode recommends: as far as it began well).
@@ -34,6 +37,21 @@ utf8_length(const unsigned char *p, size_t n)
 	return -1;
 }
 
+/* How many bytes at p are ASCII for sure: most text is, and a word of it takes one look. */
+static size_t
+ascii_run(const unsigned char *p, size_t n)
+{
+	size_t   i = 0;
+	uint64_t word;
+
+	for (; n - i >= sizeof(word); i += sizeof(word)) {
+		memcpy(&word, p + i, sizeof(word));
+		if (word & 0x8080808080808080)
+			break;
+	}
+	return i;
+}
+
 bool
 utf8_append(struct buf *out, const char *bytes, size_t n)
 {
@@ -43,11 +61,12 @@ utf8_append(struct buf *out, const char *bytes, size_t n)
 
 	if (n == 0) /* and perhaps no pointer */
 		return true;
-	for (size_t i = 0; i < n;) {
-		int len = utf8_length(p + i, n - i);
+	for (size_t i = ascii_run(p, n); i < n;) {
+		int len = p[i] < 0x80 ? 1 : utf8_length(p + i, n - i);
 
 		if (len > 0) {
 			i += (size_t)len;
+			i += ascii_run(p + i, n - i);
 			continue;
 		}
 		valid = false;
@@ -65,7 +84,7 @@ utf8_is_valid(const char *bytes, size_t n)
 {
 	const unsigned char *p = (const unsigned char *)bytes;
 
-	for (size_t i = 0; i < n;) {
+	for (size_t i = n > 0 ? ascii_run(p, n) : 0; i < n; i += ascii_run(p + i, n - i)) {
 		int len = p[i] < 0x80 ? 1 : utf8_length(p + i, n - i);
 
 		if (len < 0)
