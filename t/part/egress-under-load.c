@@ -258,7 +258,7 @@ main(void)
 	struct msg_egress_start m;
 
 	if (getrlimit(RLIMIT_NOFILE, &r) == -1 || r.rlim_max < 3 * MANY)
-		plan(SKIP_ALL, "it needs %d descriptors", 3 * MANY);
+		plan(SKIP_ALL, "it needs more descriptors than this user may have");
 	r.rlim_cur = r.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &r);
 	world_begin();
